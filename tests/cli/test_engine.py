@@ -134,7 +134,7 @@ def test_reproduce_runs_its_cells_away(tmp_path, run, at_hand):
     ],
 )
 def test_an_address_where_nobody_is(clicks, run, monkeypatch, address, line):
-    monkeypatch.setattr("sequester.engine.cluster.PATIENCE", 0.3)
+    monkeypatch.setattr("sequester.engine.address.PATIENCE", 0.3)
     ran = run("protect", "release.toml", "--engine", address)
     assert (ran.code, ran.err.strip()) == (2, line)
     assert not (clicks / "out").exists()

@@ -73,6 +73,19 @@ def test_time_left_that_rises_says_why_and_where_nothing_moves_is_a_lower_bound(
     ]
 
 
+def test_tasks_of_workers_are_counted_within_a_phase(clock, capsys):
+    with ProgressBar() as bar:
+        for task in range(1, 25):
+            bar(task / 100, f"merging: {task} of 24 tasks, {task / 10} MB sent")
+            bar.show()
+            clock.now += 1 if task < 13 else 9
+    assert [line.split(" left")[0] for line in capsys.readouterr().err.splitlines()[:3]] == [
+        "  1% merging: 1 of 24 tasks, 0.1 MB sent, time",
+        " 11% merging: 11 of 24 tasks, 1.1 MB sent, about 1 min 21 s",
+        " 14% merging: 14 of 24 tasks, 1.4 MB sent, about 2 min 9 s",
+    ]
+
+
 def test_quick_work_shows_nothing(clock, capsys):
     with ProgressBar() as bar:
         bar(0.5, "reading")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import pickle
 import stat
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import worker_tasks
+from sequester.engine import address as address_module
 from sequester.engine import cluster
 from sequester.engine.address import open_engine
 from sequester.engine.cluster import DaskEngine
@@ -170,6 +172,18 @@ def test_the_folder_of_workers_goes_with_them(tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
+def test_dask_writes_nothing_beside_our_lines(monkeypatch):
+    """A client would warn of every dead worker, and name the tasks it had."""
+    monkeypatch.setattr(address_module, "PATIENCE", 0.1)
+    names = ("distributed", "distributed.client", "distributed.gc", "distributed.core", "tornado.application")
+    for name in names:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    with pytest.raises(InputError), open_engine("tcp://127.0.0.1:9"):
+        pass
+    logging.getLogger("distributed.core").setLevel(logging.NOTSET)
+    assert not any(logging.getLogger(name).isEnabledFor(logging.ERROR) for name in names)
+
+
 def test_compiling_is_announced_once_per_worker(workers):
     said = []
     again = DaskEngine(workers._client, announce=said.append)
@@ -217,7 +231,7 @@ def test_addresses_that_are_none_are_refused(address):
 
 
 def test_no_scheduler_there(monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    monkeypatch.setattr(address_module, "PATIENCE", 0.3)
     refused = pytest.raises(InputError, match=r"--engine tcp://127.0.0.1:9: no scheduler answers there")
     with refused, open_engine("tcp://127.0.0.1:9"):
         pass

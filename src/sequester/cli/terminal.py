@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 import warnings
@@ -217,6 +218,8 @@ _KNOWN = 0.02
 """Below this share of the work, a guess at the time left would be noise."""
 _STALLED = 10.0
 """Seconds without a step after which what is left takes longer than the work so far tells."""
+_TASKS = re.compile(r"(: )?[\d,]+ of [\d,]+ tasks, [\d,.]+ MB sent$")
+"""How far the workers of an engine have come with a phase: it changes with every task, the phase does not."""
 
 
 class ProgressBar:
@@ -290,9 +293,10 @@ class ProgressBar:
 
     def _write(self) -> None:
         elapsed = time.monotonic() - self._started
-        when, phase = self._said
-        if self._phase and (self._phase != phase or elapsed - when >= _EVERY):
-            self._said = (elapsed, self._phase)
+        when, said = self._said
+        phase = _TASKS.sub("", self._phase)
+        if self._phase and (phase != said or elapsed - when >= _EVERY):
+            self._said = (elapsed, phase)
             left = self._left()
             write_stderr(f"{self._fraction:4.0%} {self._phase}, {left}\n")
 
@@ -305,7 +309,7 @@ class ProgressBar:
         if now - self._moved > _STALLED:
             return f"about {duration(left)} left or more"
         if self._expected is not None and now + left > self._expected + max(0.2 * left, 5.0):
-            self._risen = (now, self._phase)
+            self._risen = (now, _TASKS.sub("", self._phase))
             self._expected = None
         self._expected = now + left if self._expected is None else min(self._expected, now + left)
         when, phase = self._risen

@@ -49,7 +49,9 @@ def open_engine(address: str | None, *, announce: Warn = ignore_warning) -> Iter
     except ImportError:
         msg = "--engine needs dask: pip install 'sequester[dask]'"
         raise InputError(msg) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # dask gives each of these a level of its own.
+    for name in ("distributed", "distributed.client", "distributed.gc", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if n_workers:
         with _local_cluster(n_workers) as cluster, Client(cluster, set_as_default=False) as client:
             yield DaskEngine(client, announce=announce)
