@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from sequester.engine import cluster
 from sequester.errors import SchemaError, UnattainableError
 
 SECRET = "patient 4711 has HIV"
@@ -83,3 +84,8 @@ def web_of_scheduler(dask_scheduler):
 
 def web_of_worker(dask_worker):
     return dask_worker.http_server.address, len(dask_worker.http_application.applications)
+
+
+def opened():
+    """Return the calls whose shared data this worker has put together."""
+    return set(cluster._opened)

@@ -7,6 +7,7 @@ import logging
 import pickle
 import stat
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -94,6 +95,17 @@ def test_each_call_has_its_own_counters(workers):
     for _ in range(2):
         counts = list(workers.map(worker_tasks.count_calls, range(6), shared=np.zeros(1, np.int64)))
         assert max(counts) <= 6
+
+
+def test_workers_forget_what_was_shared_when_a_client_goes(workers):
+    shared = {"small": np.arange(2), "large": np.arange(10_000)}
+    with distributed.Client(workers._client.scheduler.address, set_as_default=False) as client:
+        list(DaskEngine(client).map(worker_tasks.add, range(4), shared=shared))
+        assert any(client.run(worker_tasks.opened).values())
+        calls = {call for calls in client.run(worker_tasks.opened).values() for call in calls}
+    workers._held.clear()
+    while any(calls & found for found in workers._client.run(worker_tasks.opened).values()):
+        time.sleep(0.05)
 
 
 def test_errors_of_ours_arrive_as_they_are(workers):

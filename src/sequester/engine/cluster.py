@@ -17,6 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import finalize
 
 import numpy as np
 
@@ -313,22 +314,27 @@ def _work(task: _Task, part: _Part, head: Bytes, *buffers: Bytes) -> _Answer:
         return _Answer(error=InternalError(f"{fault}, on worker {worker}", fault=fault))
 
 
-_opened: deque[tuple[str, object]] = deque(maxlen=2)
+_opened: dict[str, tuple[object]] = {}
+"""What the parts of the last calls share, for as long as this worker has the data it was made of."""
 _opening = Lock()
 
 
 def _open_shared(task: _Task, head: Bytes, buffers: tuple[Bytes, ...]) -> object:
     """Return what the parts share, put together once per worker and call."""
     with _opening:
-        for call, shared in _opened:
-            if call == task.call:
-                return shared
-        arrays = [
-            _as_it_was(each, is_writable) for each, is_writable in zip(buffers, task.is_writable, strict=True)
-        ]
-        shared = pickle.loads(head.data, buffers=arrays)  # noqa: S301  (as above)
-        _opened.append((task.call, shared))
-        return shared
+        found = _opened.get(task.call)
+        if found is None:
+            arrays = [
+                _as_it_was(each, is_writable)
+                for each, is_writable in zip(buffers, task.is_writable, strict=True)
+            ]
+            found = (pickle.loads(head.data, buffers=arrays),)  # noqa: S301  (as above)
+            for earlier in list(_opened)[:-1]:
+                _opened.pop(earlier, None)
+            _opened[task.call] = found
+            # dask lets the head go when the client does, or when the client is gone.
+            finalize(head, _opened.pop, task.call, None)
+        return found[0]
 
 
 def _as_it_was(buffer: Bytes, is_writable: bool) -> memoryview:
