@@ -89,3 +89,7 @@ def web_of_worker(dask_worker):
 def opened():
     """Return the calls whose shared data this worker has put together."""
     return set(cluster._opened)
+
+
+def scratch(part, shared):
+    return cluster.scratch_folder()

@@ -234,6 +234,22 @@ def test_a_worker_without_sequester_is_refused(workers, monkeypatch):
         DaskEngine(workers._client)
 
 
+def test_a_scheduler_without_sequester_is_refused(workers, monkeypatch):
+    def load(function):
+        raise ModuleNotFoundError("No module named 'sequester'")
+
+    monkeypatch.setattr(workers._client, "run_on_scheduler", load)
+    with pytest.raises(InputError, match=r"^scheduler tcp://.* has no sequester; install sequester"):
+        DaskEngine(workers._client)
+
+
+def test_files_of_tasks_are_in_the_folder_of_their_worker(workers):
+    """It is private, and dask removes it even after a worker was killed."""
+    assert cluster.scratch_folder() is None
+    folders = workers._client.run(lambda dask_worker: dask_worker.local_directory).values()
+    assert set(workers.map(worker_tasks.scratch, range(4), shared=None)) <= set(folders)
+
+
 @pytest.mark.parametrize(
     "address", ["local:0", "local:x", "local", "udp://host:1", "host:8786", "tcp://", ""]
 )

@@ -67,7 +67,7 @@ class DaskEngine:
 
     What the parts share goes to each worker once: large arrays by themselves, under a keyed hash of their
     content, so that the next step of a method sends only what is new. Names of tasks and of data hold no
-    value. Workers must have the same versions of sequester, numba and Python as this process.
+    value. Scheduler and workers must have the versions of sequester, numba and Python that this process has.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class DaskEngine:
     Raises
     ------
     InputError
-        Where there is no worker, or one has other versions.
+        Where there is no worker, or one or the scheduler has other versions.
 
     Examples
     --------
@@ -228,9 +228,12 @@ class DaskEngine:
         return workers
 
     def _check_workers(self) -> None:
-        """Refuse workers of other versions, and make the folders they spill into private."""
+        """Refuse workers and a scheduler of other versions, and make folders for spilling private.
+
+        A scheduler loads the functions of the tasks that it passes on.
+        """
+        where = self._client.scheduler.address if self._client.scheduler else "the cluster"
         if not self._workers():
-            where = self._client.scheduler.address if self._client.scheduler else "the cluster"
             try:
                 self._client.wait_for_workers(1, timeout=PATIENCE)
             except (OSError, RuntimeError, ValueError):  # too late, or the client was closed
@@ -239,16 +242,23 @@ class DaskEngine:
         new = set(self._workers()) - self._checked
         if not new:
             return
+        answers: dict[str, Any] = {}
+        if not self._checked:
+            try:
+                answers[f"scheduler {where}"] = self._client.run_on_scheduler(versions)
+            except Exception as error:  # noqa: BLE001  (whatever it is, it is named below)
+                answers[f"scheduler {where}"] = error
+        prepared = self._client.run(_prepare, workers=[*new], on_error="return")
+        answers |= {f"worker {worker}": found for worker, found in sorted(prepared.items())}
         lines = []
-        answers = self._client.run(_prepare, workers=[*new], on_error="return")
-        for worker, found in sorted(answers.items()):
+        for who, found in answers.items():
             # dask may wrap what could not be loaded into an exception of its own.
             if isinstance(found, ImportError) or "No module named" in str(found):
-                lines.append(f"worker {worker} has no sequester; install sequester {__version__} there")
+                lines.append(f"{who} has no sequester; install sequester {__version__} there")
             elif isinstance(found, Exception):
-                lines.append(f"worker {worker} cannot be used: {type(found).__name__}")
+                lines.append(f"{who} cannot be used: {type(found).__name__}")
             else:
-                lines += compare_versions(worker, found)
+                lines += compare_versions(who, found)
         if lines:
             raise InputError(*lines)
         self._checked |= new
@@ -296,7 +306,7 @@ def _work(task: _Task, part: _Part, head: Bytes, *buffers: Bytes) -> _Answer:
 
     worker = get_worker().address
     try:
-        lines = compare_versions(worker, task.versions, here=True)
+        lines = compare_versions(f"worker {worker}", task.versions, here=True)
         if lines:
             return _Answer(error=InputError(*lines))
         shared = _open_shared(task, head, buffers)
@@ -385,14 +395,24 @@ def versions() -> dict[str, str]:
     }
 
 
-def compare_versions(worker: str, found: Mapping[str, str], *, here: bool = False) -> list[str]:
-    """Return a line for each version in which a worker differs; `here` is on the worker itself."""
+def compare_versions(who: str, found: Mapping[str, str], *, here: bool = False) -> list[str]:
+    """Return a line for each version in which a worker or scheduler differs; `here` is on it itself."""
     theirs, ours = (versions(), found) if here else (found, versions())
     return [
-        f"worker {worker} has {name} {theirs[name]}, and this process has {ours[name]}; they must be equal"
+        f"{who} has {name} {theirs[name]}, and this process has {ours[name]}; they must be equal"
         for name in ours
         if theirs[name] != ours[name]
     ]
+
+
+def scratch_folder() -> str | None:
+    """Return where a task puts its files: the folder of its worker, which dask removes; None elsewhere."""
+    try:
+        from distributed import get_worker  # noqa: PLC0415  (an extra)
+
+        return str(get_worker().local_directory)
+    except (ImportError, ValueError):
+        return None
 
 
 _listening: list[Callable[[], None]] = []

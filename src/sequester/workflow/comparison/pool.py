@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._version import __version__
 from sequester.engine import silent
+from sequester.engine.cluster import scratch_folder
 from sequester.engine.local import usable_cores
 from sequester.errors import InputError
 from sequester.release.randomness import Randomness
@@ -239,7 +240,7 @@ def _try_away(
     task: TrialTask, table: EventTable
 ) -> tuple[dict[str, Any], dict[str, tuple[int, bytes | None]]]:
     """Try a candidate on a machine that may share no folder with ours; return its files with their modes."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=scratch_folder()) as folder:
         here = Path(folder)
         placed = replace(
             task,
