@@ -37,7 +37,7 @@ from sequester.engine.local import usable_cores
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT, PH, BFP2kA, BottomUp, TopDown
-from sequester.methods.halt import extraction, local_parts
+from sequester.methods.halt import extraction, local_rows
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 
@@ -192,7 +192,7 @@ def main() -> int:
             # What is loaded and compiled on first use is not measured; however little it is, it is sent.
             with (
                 patch.object(extraction, "WORTH_SENDING", 0),
-                patch.multiple(local_parts, WORTH_SENDING=0, PART=1_000),
+                patch.multiple(local_rows, WORTH_SENDING=0, PART=1_000),
             ):
                 for engine, _ in engines.values():
                     small(engine)

@@ -32,8 +32,7 @@ from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import HALT
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import WeightedRows
-from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+from sequester.methods.halt.histories import QuasiIdentifiers, WeightedRows
 from sequester.methods.halt.signature_rows import Thresholds
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from ledger import growth, note
 from oracles import reposition as oracle
-from sequester.methods.reposition.costs import Costs
 from sequester.methods.reposition.integer_program import best_arrangement
+from sequester.methods.reposition.method import Costs
 from sequester.methods.reposition.window import Snapshot, Window
 from sequester.workflow.stream.stream import stream
 

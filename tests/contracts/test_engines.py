@@ -20,8 +20,8 @@ ROWS = ["abca", "abc", "bca", "abd", "dabc", "cab", "acb", "bac", "cba", "abab",
 def _send_short_steps(monkeypatch):
     """Send also those steps of a search that are too short to gain by it."""
     monkeypatch.setattr("sequester.methods.halt.extraction.WORTH_SENDING", 0)
-    monkeypatch.setattr("sequester.methods.halt.local_parts.WORTH_SENDING", 0)
-    monkeypatch.setattr("sequester.methods.halt.local_parts.PART", 50)
+    monkeypatch.setattr("sequester.methods.halt.local_rows.WORTH_SENDING", 0)
+    monkeypatch.setattr("sequester.methods.halt.local_rows.PART", 50)
 
 
 @pytest.mark.filterwarnings("ignore::sequester.SequesterWarning")

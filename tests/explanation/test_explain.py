@@ -19,7 +19,7 @@ from sequester.explanation import explain
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT, METHODS, PH, BFP2kA, BottomUp, PrefixPruning, Reposition
 from sequester.methods.method import Method
-from sequester.methods.relax_hierarchies import with_quasi
+from sequester.methods.relax import with_quasi
 from sequester.testing import history_table, record_table, symbol_table
 
 

@@ -27,8 +27,7 @@ from sequester.methods import (
     SuppressOnly,
     relax,
 )
-from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives
-from sequester.methods.relax_hierarchies import with_quasi
+from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives, with_quasi
 from sequester.testing import history_table, record_table, symbol_table
 
 SEED = "a sentence nobody guesses"

@@ -21,12 +21,10 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods.halt.algorithm import rules_of
-from sequester.methods.halt.costs import LatticeCosts
-from sequester.methods.halt.elimination import Draft, Elimination
+from sequester.methods.halt.elimination import Draft, Elimination, LatticeCosts
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import WeightedRows
+from sequester.methods.halt.histories import QuasiIdentifiers, WeightedRows
 from sequester.methods.halt.method import HALT, GloGen
-from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.halt.signature_rows import Thresholds
 
 PRINTED = paper("sehatkar-4.1")

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sequester.methods.reposition.costs import Costs
+from sequester.methods.reposition.method import Costs
 from sequester.methods.reposition.window import Snapshot, Window
 
 pytestmark = pytest.mark.kernel

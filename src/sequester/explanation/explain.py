@@ -19,8 +19,7 @@ from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.relaxation import MOST_EVENTS, find_relaxations
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import counted
-from sequester.methods.relax import TimeUpError, run_trial, working_time
-from sequester.methods.relax_hierarchies import with_quasi
+from sequester.methods.relax import TimeUpError, run_trial, with_quasi, working_time
 from sequester.utility.generalization import information_loss
 
 if TYPE_CHECKING:

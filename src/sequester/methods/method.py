@@ -12,7 +12,13 @@ from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError, UnattainableError, issue_warning
 from sequester.methods.limits import series_limits
-from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives, upwards
+from sequester.methods.relax import (
+    RelaxationPath,
+    downwards,
+    feasible_alternatives,
+    quasi_relaxations,
+    upwards,
+)
 
 # The names of types are read from the class, so that parameters can be listed.
 from sequester.release.purpose import Suitability  # noqa: TC001
@@ -404,8 +410,6 @@ class HistoryMethod(Method):
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for fewer persons, or a larger share of them at risk; or allow coarser values of one column."""
-        from sequester.methods.relax_hierarchies import quasi_relaxations
-
         return (
             RelaxationPath.of(self, "k", downwards(self.k, 2)),
             RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),

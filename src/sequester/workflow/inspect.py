@@ -19,9 +19,8 @@ from sequester.engine import LocalEngine, part, silent
 from sequester.errors import InputError, ParameterError, ignore_warning
 from sequester.hierarchies.labels import MISSING
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import WeightedRows
+from sequester.methods.halt.histories import QuasiIdentifiers, WeightedRows
 from sequester.methods.halt.lattice_search import Workload
-from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.halt.signature_rows import Thresholds
 from sequester.mining import frequent as mine_frequent
 from sequester.mining.dependence import find_changes, find_dependences

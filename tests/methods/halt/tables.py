@@ -17,8 +17,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import WeightedRows
-from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+from sequester.methods.halt.histories import QuasiIdentifiers, WeightedRows
 from sequester.methods.halt.signature_rows import Thresholds
 
 TREES = {

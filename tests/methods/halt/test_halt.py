@@ -17,7 +17,7 @@ from sequester.data.schema import Quasi, Schema
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
-from sequester.methods.halt import elimination, extraction, lattice_search, open_sequences
+from sequester.methods.halt import elimination, extraction, lattice_search
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.testing import symbol_table
 
@@ -424,7 +424,7 @@ def test_looking_only_at_what_changed_since_the_last_private_draft_changes_nothi
 
 
 def test_more_than_memory_holds_is_refused(monkeypatch):
-    monkeypatch.setattr(open_sequences, "MOST_OPEN", 2)
+    monkeypatch.setattr(extraction, "MOST_OPEN", 2)
     with pytest.raises(UnattainableError, match="more than 2 g-sequences have to be held; hierarchy of stay"):
         run(HALT(k=2, c=1, p=1, suppression="global"), stays(*["1", "2", "30", "31"] * 3).table())
 

@@ -22,7 +22,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
 from sequester.methods.p2ka.algorithm import Reconstructor
-from sequester.methods.p2ka.nearness import Near
+from sequester.methods.p2ka.method import Near
 from sequester.mining.support import support, supports
 from sequester.privacy.sequence_k import SequenceKAnonymity
 from sequester.release.files import REGIONS

@@ -12,7 +12,7 @@ from oracles import p2ka as oracles
 from oracles.sequences import is_strictly_k_anonymous, is_subsequence, satisfies_definition_1
 from sequester.errors import ParameterError, SequesterWarning, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
-from sequester.methods.p2ka import truthful
+from sequester.methods.p2ka import algorithm
 from sequester.testing import symbol_table
 
 rows_of_three = st.lists(st.text("abc", min_size=1, max_size=6), min_size=1, max_size=15)
@@ -60,7 +60,7 @@ def test_nobody_loses_a_sequence_that_pruning_keeps(rows, k):
 @given(rows_of_three, st.integers(2, 3))
 def test_with_fewer_candidates_the_promise_is_the_same(rows, k):
     limits = pytest.MonkeyPatch()
-    limits.setattr(truthful, "MAX_CANDIDATES", 4)
+    limits.setattr(algorithm, "MAX_CANDIDATES", 4)
     try:
         after, _ = released(BFP2kA(k=k, reconstruction="truthful"), rows)
     finally:

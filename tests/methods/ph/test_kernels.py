@@ -11,12 +11,13 @@ from oracles import pattern_hiding as oracles
 from oracles.sequences import is_subsequence, subsequences, support
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
-from sequester.methods.ph import _choice_kernels
+from sequester.methods.ph import _kernels
 from sequester.methods.ph._kernels import Changes, Rows, breaks_rules, count_close, spread_embedding
 from sequester.methods.ph._row_kernels import (
     contains,
     count_all_ways,
     count_matchings,
+    count_swaps,
     count_through,
     count_ways,
     delete_matchings,
@@ -25,7 +26,6 @@ from sequester.methods.ph._row_kernels import (
     pass_rows,
     weigh,
 )
-from sequester.methods.ph._swap_kernels import count_swaps
 from sequester.methods.ph._trie_kernels import (
     CURRENT,
     DEMAND,
@@ -280,7 +280,7 @@ def test_rows_are_hidden_one_after_the_other(rows, mode):
     trie = track_patterns(sequences, problem, engine=LocalEngine(), progress=silent)
     rng = np.random.default_rng(0)
     targets, persons = choose_rows(problem, trie, rng)
-    rules = HidingRules(mode=getattr(_choice_kernels, mode), wanted=1, least=2)
+    rules = HidingRules(mode=getattr(_kernels, mode), wanted=1, least=2)
     found = sanitize(problem, trie, targets, persons, rules, rng, progress=silent)
     labels = sequences.codebooks["symbol"].labels
     released = list(rows)

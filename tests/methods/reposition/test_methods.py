@@ -15,7 +15,7 @@ import sequester as sq
 from oracles import l_diversity as oracle
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.methods.reposition.algorithm import timeline
-from sequester.methods.reposition.costs import Costs
+from sequester.methods.reposition.method import Costs
 from sequester.testing import record_table
 
 SEED = "a sentence that nobody guesses"

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sequester.methods.reposition.costs import Costs
+from sequester.methods.reposition.method import Costs
 from sequester.methods.reposition.window import Snapshot, Window
 
 LETTERS = "abcdefgh"

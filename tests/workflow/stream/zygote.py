@@ -26,7 +26,7 @@ def main() -> None:
     import numpy as np
 
     from sequester.methods.reposition._group_kernels import form_groups, shuffled_within
-    from sequester.methods.reposition.costs import Costs
+    from sequester.methods.reposition.method import Costs
     from sequester.methods.reposition.window import Snapshot, Window
     from sequester.workflow.stream.stream import stream
 

@@ -1,6 +1,7 @@
-"""Match g-sequences in rows: who shows one, who could by further stars, and who is to show it no more.
+"""Match g-sequences in rows: who shows one, what can be shown again, and what a series holds back.
 
-Rows, cells and g-sequences are those of `_local_kernels`.
+Rows, cells and g-sequences are those of `_local_kernels`. A row of a series is cut at an event: from there on
+it shows nothing.
 """
 
 from __future__ import annotations
@@ -10,14 +11,42 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.kernels.compiler import inner, njit
-from sequester.methods.halt._local_kernels import FIRST, IS_COUNTED, STAR, WEIGHT, Shown, is_free
+from sequester.methods.halt._local_kernels import (
+    CELL,
+    CLOCK,
+    COUNT,
+    ENTRY,
+    FIRST,
+    FIRST_NEW,
+    IS_COUNTED,
+    ITEM_BITS,
+    LOOKED_AT,
+    LOOKED_AT_ALL,
+    N_ROW_FIELDS,
+    NEVER,
+    STAMP,
+    STAR,
+    TIMES,
+    WEIGHT,
+    Past,
+    Shown,
+    count_persons,
+    find_slot,
+    has_room,
+    is_free,
+    is_past_pair,
+    is_safe,
+    list_choices,
+    tally,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sequester._typing import Counts
+    from sequester._typing import Codes, Counts, Mask, Offsets
 
     Amounts = npt.NDArray[np.float64]
+
 
 LOW, HIGH, COLUMN, IS_SAME, PLACE, N_PATTERN_FIELDS = range(6)
 """Fields of an item of a pattern: its number, the first number that does not lie below it, its column, 1
@@ -123,3 +152,200 @@ def price_rows(
                 n_rows += 1
                 n_persons += shown.rows[row, WEIGHT]
     return n_rows
+
+
+@inner
+def _exchange(shown: Shown, past: Past | None, row: int, place: int, item: int, change: int) -> bool:
+    """Let a cell show an item, and add the choices with it `change` times to what the row shows.
+
+    Where `change` is 0, returns whether enough persons show each of them, or nobody.
+    """
+    shown.cells[place] = item
+    n_choices, choices, entries = list_choices(shown, past, row, place), shown.choices, shown.entries
+    clock, amount = shown.state[CLOCK], change * shown.rows[row, WEIGHT]
+    for i in range(n_choices):
+        if choices[i, CELL] >= place:
+            entry = choices[i, ENTRY]
+            if entries[entry, STAMP] != clock:
+                entries[entry, STAMP], entries[entry, TIMES] = clock, 0
+            before = entries[entry, TIMES]
+            entries[entry, TIMES] += change
+            if before == 0 or entries[entry, TIMES] == 0:
+                entries[entry, COUNT] += amount
+            if change == 0 and entries[entry, COUNT] > 0 and count_persons(shown, past, entry) < shown.k:
+                return False
+    return True
+
+
+@inner
+def _count_times(shown: Shown, past: Past | None, row: int) -> None:
+    """Count how often a row shows each of its choices."""
+    n_choices, choices, entries = list_choices(shown, past, row, np.int64(-1)), shown.choices, shown.entries
+    shown.state[CLOCK] += 1
+    clock, first_new = shown.state[CLOCK], shown.rows[row, FIRST_NEW]
+    for i in range(n_choices):
+        if choices[i, CELL] >= first_new:
+            entry = choices[i, ENTRY]
+            if entries[entry, STAMP] != clock:
+                entries[entry, STAMP], entries[entry, TIMES] = clock, 0
+            entries[entry, TIMES] += 1
+
+
+@inner
+def _find_pair(shown: Shown, past: Past | None, first: int, second: int, is_same: int) -> int:
+    """Return how many persons show two items one after the other, or in the same event; 0 where unknown."""
+    if past is not None and is_past_pair(past, first, second, is_same):
+        return int(shown.k)
+    entry = shown.slots[find_slot(shown.slots, shown.entries, first)]
+    if entry > 0:
+        key = (entry << (ITEM_BITS + 1)) | (is_same << ITEM_BITS) | second
+        entry = shown.slots[find_slot(shown.slots, shown.entries, key)]
+    return int(count_persons(shown, past, entry)) if entry > 0 else 0
+
+
+@inner
+def _may_return(shown: Shown, past: Past | None, row: int, place: int, item: int) -> bool:
+    """Return whether an item may be shown again as far as pairs say: quicker than to try it."""
+    if shown.length == 1:
+        return True
+    for other in range(shown.rows[row, FIRST], shown.rows[row + 1, FIRST]):
+        beside = np.int64(shown.cells[other])
+        if other != place and beside >= 0 and shown.items[beside, IS_COUNTED] > 0:
+            is_same = np.int64(other // shown.n_columns == place // shown.n_columns)
+            first, second = (beside, item) if other < place else (item, beside)
+            n_persons = _find_pair(shown, past, first, second, is_same)
+            if n_persons + shown.rows[row, WEIGHT] < shown.k:
+                return False
+    return True
+
+
+@njit
+def give_back_all(
+    shown: Shown, past: Past | None, rows: Counts, places: Counts, items: Codes, is_back: Mask
+) -> None:
+    """Show suppressed cells again, one after the other, wherever nothing becomes rare by that."""
+    counted = -1
+    for i in range(places.size):
+        row, place, item = rows[i], places[i], np.int64(items[i])
+        if not (_may_return(shown, past, row, place, item) and has_room(shown, row)):
+            continue
+        if counted != row:
+            _count_times(shown, past, row)
+            counted = row
+        star = np.int64(shown.cells[place])
+        _exchange(shown, past, row, place, star, np.int64(-1))
+        _exchange(shown, past, row, place, item, np.int64(1))
+        # What the row shows now, and what it showed before and others may still show.
+        is_back[i] = _exchange(shown, past, row, place, item, np.int64(0)) and _exchange(
+            shown, past, row, place, star, np.int64(0)
+        )
+        shown.cells[place] = item
+        if is_back[i]:
+            for looked_at in range(LOOKED_AT, N_ROW_FIELDS):
+                shown.rows[row, looked_at] = NEVER
+        else:
+            _exchange(shown, past, row, place, item, np.int64(-1))
+            _exchange(shown, past, row, place, star, np.int64(1))
+
+
+@njit
+def index_past(
+    cells: Codes, offsets: Offsets, first_new: Counts, past_offsets: Offsets, past_rows: Codes
+) -> None:
+    """List for each item the rows that show it before their first new cell, or only count them.
+
+    They are counted, in ``past_offsets[item + 1]``, where `past_rows` has no room. Otherwise the item's place
+    in `past_rows` begins at ``past_offsets[item]``, which is moved to its end.
+    """
+    last_row = np.full(past_offsets.size, -1, np.int64)
+    for row in range(offsets.size - 1):
+        for place in range(offsets[row], first_new[row]):
+            item = cells[place]
+            if item >= 0 and last_row[item] != row:
+                last_row[item] = row
+                if past_rows.size == 0:
+                    past_offsets[item + 1] += 1
+                else:
+                    past_rows[past_offsets[item]] = row
+                    past_offsets[item] += 1
+
+
+@njit
+def mark_pairs(cells: Codes, offsets: Offsets, first_new: Counts, n_columns: int, past_pairs: Mask) -> None:
+    """Mark the pairs of items that rows show before their first new cell, and which are of one event."""
+    for row in range(offsets.size - 1):
+        for place in range(offsets[row], first_new[row]):
+            if cells[place] >= 0:
+                event = place // n_columns
+                for later in range(place + 1, first_new[row]):
+                    if cells[later] >= 0:
+                        is_same = np.int64(later // n_columns == event)
+                        past_pairs[cells[place], cells[later], is_same] = True
+
+
+@inner
+def _cut(shown: Shown, past: Past, row: int, place: int) -> None:
+    """Show nothing of a row from the event of a cell on, and count the row anew."""
+    tally(shown, past, row, np.int64(-1))
+    for at in range(place - place % shown.n_columns, shown.rows[row + 1, FIRST]):
+        shown.cells[at] = -1
+    shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = NEVER, NEVER
+    tally(shown, past, row, np.int64(1))
+
+
+@njit
+def cut_row(shown: Shown, past: Past, row: int, place: int) -> None:
+    """Show nothing of a row from the event of a cell on."""
+    _cut(shown, past, row, place)
+
+
+@njit
+def cut_rare(shown: Shown, past: Past, n_rows: int, places: Counts, causes: Counts) -> int:
+    """Cut each of the first rows where it first completes what too few persons show; return how many.
+
+    Writes the cell at which a row is cut, and the entry that it is cut for.
+    """
+    n_cut = 0
+    for row in range(n_rows):
+        if is_safe(shown, row, np.int64(LOOKED_AT_ALL)):
+            continue
+        stop = shown.rows[row + 1, FIRST]
+        earliest, cause = stop, np.int64(0)
+        for i in range(list_choices(shown, past, row, np.int64(-1))):
+            entry, place = shown.choices[i, ENTRY], shown.choices[i, CELL]
+            if place < shown.rows[row, FIRST_NEW]:
+                continue
+            if count_persons(shown, past, entry) < shown.k and place < earliest:
+                earliest, cause = place, entry
+        if earliest < stop:
+            places[row], causes[row] = earliest, cause
+            _cut(shown, past, row, earliest)
+            n_cut += 1
+        else:
+            shown.rows[row, LOOKED_AT] = shown.rows[row, LOOKED_AT_ALL] = shown.state[CLOCK]
+    return n_cut
+
+
+@njit
+def match_rows(
+    shown: Shown,
+    rows: Counts,
+    stops: Counts,
+    pattern: Counts,
+    spent: Amounts,
+    places: Counts,
+    is_match: Mask,
+) -> None:
+    """Mark the given rows that show a pattern before the given cells."""
+    for i in range(rows.size):
+        cost = price_match(shown, rows[i], stops[i], pattern, False, spent, places, np.int64(0))
+        is_match[i] = cost == 0.0
+
+
+@njit
+def find_end(shown: Shown, row: int, pattern: Counts, spent: Amounts, places: Counts) -> int:
+    """Return the cell at which a row first completes a pattern that it shows."""
+    end = shown.rows[row + 1, FIRST]
+    while price_match(shown, row, end, pattern, False, spent, places, np.int64(0)) == 0.0:
+        end = places[0, -1]
+    return int(end)

@@ -13,17 +13,19 @@ from sequester.engine import part, silent
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
 from sequester.kernels.shares import exceeds_share, least_removed
-from sequester.methods.halt.costs import LatticeCosts
-from sequester.methods.halt.elimination import Elimination, Obstacle, ValueRules
+from sequester.methods.halt.elimination import (
+    Elimination,
+    JointElimination,
+    LatticeCosts,
+    Obstacle,
+    ValueRules,
+)
 from sequester.methods.halt.extraction import Extraction, Work
-from sequester.methods.halt.histories import HIDDEN, Target, WeightedRows
-from sequester.methods.halt.joint_elimination import JointElimination
+from sequester.methods.halt.histories import HIDDEN, QuasiIdentifiers, Target, WeightedRows
 from sequester.methods.halt.lattice_search import LatticeSearch, Workload
 from sequester.methods.halt.local import LocalElimination
-from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.prices import price_nodes
-from sequester.methods.relax import first_step, largest
-from sequester.methods.relax_hierarchies import rule_relaxations
+from sequester.methods.relax import first_step, largest, rule_relaxations
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:

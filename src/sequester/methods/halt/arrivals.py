@@ -15,9 +15,14 @@ from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, ROOT, counted, quoted
 from sequester.methods.halt.algorithm import rules_of
-from sequester.methods.halt.costs import LatticeCosts
-from sequester.methods.halt.histories import HIDDEN, WeightedRows, read_nodes
-from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers
+from sequester.methods.halt.elimination import LatticeCosts
+from sequester.methods.halt.histories import (
+    HIDDEN,
+    QuasiIdentifier,
+    QuasiIdentifiers,
+    WeightedRows,
+    read_nodes,
+)
 from sequester.methods.prices import price_nodes
 from sequester.privacy.views import secret_nodes
 from sequester.ragged import gather_rows, offsets_of, owners_of
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
-    from sequester.methods.halt.quasi_identifiers import Signature
+    from sequester.methods.halt.histories import Signature
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.release.series import Series
 

@@ -18,7 +18,7 @@ import numpy as np
 from sequester.engine import part
 from sequester.errors import UnattainableError
 from sequester.kernels.shares import exceeds_share
-from sequester.methods.halt import _series_kernels as kernel
+from sequester.methods.halt import _match_kernels as kernel
 from sequester.methods.halt._local_kernels import Past
 from sequester.methods.halt.arrivals import accumulate
 from sequester.methods.halt.elimination import StepProgress

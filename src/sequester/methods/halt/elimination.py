@@ -1,4 +1,4 @@
-"""Break the channels that a lattice node leaves: suppress values, look again at what is released, go on."""
+"""What levels and suppressed values lose, and breaking channels by suppressing values: Algorithm 4.2."""
 
 from __future__ import annotations
 
@@ -11,23 +11,125 @@ import numpy as np
 from sequester.engine import part, silent
 from sequester.methods.halt import _kernels
 from sequester.methods.halt.extraction import Extraction, TooMuchError
-from sequester.methods.halt.histories import HIDDEN
+from sequester.methods.halt.histories import HIDDEN, NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.costs import LatticeCosts, NodeCosts
     from sequester.methods.halt.extraction import Channels, Mined
-    from sequester.methods.halt.histories import WeightedRows
-    from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+    from sequester.methods.halt.histories import QuasiIdentifier, QuasiIdentifiers, Signature, WeightedRows
     from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.model import Channel
 
     Amounts = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCosts:
+    """A lattice node's released values, and what it costs to suppress each (Eq. 4.1 to 4.8)."""
+
+    generalization: float
+    """The loss without any suppression."""
+    numbers: Codes
+    """The items that are the released values, ascending."""
+    costs: Amounts
+    """What each adds to the loss when it is suppressed."""
+    starts: Codes
+    """Item to the first released value at or below it."""
+    stops: Codes
+    """And to the one after the last."""
+
+
+class LatticeCosts:
+    """Counts cells once, and prices every node of the lattice; losses lie between 0 and 1."""
+
+    def __init__(
+        self,
+        histories: WeightedRows,
+        quasi: QuasiIdentifiers,
+        weights: Sequence[float],
+        losses: Sequence[Amounts] | None = None,
+    ) -> None:
+        """Count how often each value occurs in each quasi-identifier.
+
+        Columns have `weights`, and nodes of their trees `losses`: those of the trees unless told.
+        """
+        self._quasi = quasi
+        self._losses = [column.tree.loss for column in quasi.columns] if losses is None else losses
+        persons = np.repeat(histories.persons.weights, np.diff(histories.offsets))
+        # A weight of 0 says that nothing in the column matters; if nothing matters at all, all losses are 0.
+        scale = int(persons.sum()) * sum(weights)
+        # Cells that hold nothing have nothing to lose.
+        for weight, cells in zip(weights, histories.cells.T, strict=True):
+            scale -= weight * int(persons[cells == NOTHING].sum())
+        self._weights = [weight / scale if scale else 0.0 for weight in weights]
+        self._counts = [
+            np.bincount(cells[cells >= 0], persons[cells >= 0], minlength=column.n_nodes).astype(np.float64)
+            for cells, column in zip(histories.cells.T, quasi.columns, strict=True)
+        ]
+        self._priced: dict[tuple[int, int], tuple[float, Codes, Amounts]] = {}
+
+    def at(self, node: Signature) -> NodeCosts:
+        """Price the release of a node."""
+        quasi = self._quasi
+        generalization = 0.0
+        cost_of = np.full(quasi.n_items, -1.0)
+        for column, counts, weight, losses, level in zip(
+            quasi.columns, self._counts, self._weights, self._losses, node, strict=True
+        ):
+            key = column.first, level
+            if key not in self._priced:
+                released, amounts, exact = _released(column, counts, level)
+                loss = losses[released]
+                self._priced[key] = (
+                    weight * float(amounts @ loss),
+                    column.first + released,
+                    weight * amounts * (1 - loss) + weight * exact,
+                )
+            own, items, prices = self._priced[key]
+            generalization += own
+            if level < column.height:
+                cost_of[items] = prices
+        numbers = np.flatnonzero(cost_of >= 0)
+        return NodeCosts(
+            generalization,
+            numbers.astype(np.int32),
+            cost_of[numbers],
+            np.searchsorted(numbers, np.arange(quasi.n_items)).astype(np.int32),
+            np.searchsorted(numbers, quasi.ends).astype(np.int32),
+        )
+
+    def prices(self, node: Signature) -> Amounts:
+        """Return for each item what suppressing it in one cell of one person adds to the loss of a node."""
+        prices = np.zeros(self._quasi.n_items)
+        for column, weight, losses, level in zip(
+            self._quasi.columns, self._weights, self._losses, node, strict=True
+        ):
+            own = np.append(weight * (1 - losses), 0.0)
+            own[column.leaves_as_it_is(level)] = weight
+            prices[column.first : column.first + column.n_nodes] = own
+        return prices
+
+
+def _released(column: QuasiIdentifier, counts: Amounts, level: int) -> tuple[Codes, Amounts, Amounts]:
+    """Return the nodes that values of a column become at a level, and their numbers of cells.
+
+    The second are those of protected values, which are released as they are unless they are suppressed.
+    """
+    nodes = np.flatnonzero(counts)
+    above = column.tree.levels[level][nodes]
+    released, place = np.unique(above, return_inverse=True)
+    is_exact = column.leaves_as_it_is(level)[nodes]
+    amounts, exact = (
+        np.bincount(place, np.where(mask, counts[nodes], 0.0), minlength=len(released)).astype(np.float64)
+        for mask in (~is_exact, is_exact)
+    )
+    return released.astype(np.int32), amounts, exact
+
 
 DRAFT = 30_000
 """What a draft takes for each quasi-identifier, in cells that could be looked at in the same time."""
@@ -437,3 +539,67 @@ class _Stack:
             self.items, starts[:-1], listed, parents, quasi.ends, prices, candidates, picks
         )
         return [(item, row) for item, row in picks[:n_picks].tolist()]
+
+
+class JointElimination:
+    """What lattice nodes cost once none of several adversaries, who want different things, has a channel.
+
+    What one of them must not see is suppressed for all. That can make a channel for another, so they take
+    turns until nothing is left to do.
+    """
+
+    def __init__(self, histories: WeightedRows, parts: Sequence[Elimination]) -> None:
+        """Join what finds out about one adversary each; `histories` are what nobody wants to learn of."""
+        self.quasi: QuasiIdentifiers = parts[0].quasi
+        self.rules = parts[0].rules
+        self._parts = parts
+        self._histories = histories
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """What makes a channel."""
+        return self._parts[0].thresholds
+
+    def is_blank(self, draft: Draft, q: int) -> bool:
+        """Return whether a column of a draft shows nothing at all."""
+        return self._parts[0].is_blank(draft, q)
+
+    def bound(self, node: Signature) -> float:
+        """Return a loss that the node does not stay below, without a look at channels."""
+        return self._parts[0].bound(node)
+
+    def floor(self, node: Signature) -> float:
+        """Return a loss that neither the node nor any finer one stays below, by the channels known so far."""
+        return max(part.floor(node) for part in self._parts)
+
+    def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
+        """Suppress what breaks the channels of all of them."""
+        draft: Draft | None = None
+        for each in self._parts:
+            found = each.draft(node, enough, progress=progress)
+            if isinstance(found, Obstacle):
+                return found
+            draft = found if draft is None else draft.joined(found)
+            if draft.loss > enough + SLACK:
+                return Obstacle()
+        return Obstacle() if draft is None else draft
+
+    def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
+        """Look again at what would be released, until none of them finds a channel."""
+        steps = StepProgress(progress)
+        n_done, place = 0, 0
+        while n_done < len(self._parts):
+            found = self._parts[place].repair(draft, enough, progress=steps.next())
+            if isinstance(found, Obstacle):
+                return found
+            n_done = n_done + 1 if found is draft else 1
+            draft, place = found, (place + 1) % len(self._parts)
+        return draft
+
+    def released(self, draft: Draft) -> list[Codes]:
+        """Lead, per quasi-identifier, from each node to what is released of it; the star for nothing."""
+        return self._parts[0].released(draft)
+
+    def count_persons(self, draft: Draft) -> Counts:
+        """Count for each item the persons who have it in the release of a node, nothing suppressed."""
+        return self._histories.count_items(draft.node, self.quasi)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.engine import Progress
     from sequester.methods.halt.elimination import ValueRules
-    from sequester.methods.halt.histories import WeightedRows
-    from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+    from sequester.methods.halt.histories import QuasiIdentifiers, Signature, WeightedRows
     from sequester.methods.halt.signature_rows import Thresholds
 
     Amounts = npt.NDArray[np.float64]

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.costs import LatticeCosts
-    from sequester.methods.halt.elimination import ValueRules
+    from sequester.methods.halt.elimination import LatticeCosts, ValueRules
     from sequester.methods.halt.extraction import Channels, Work
-    from sequester.methods.halt.histories import Target
-    from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+    from sequester.methods.halt.histories import QuasiIdentifiers, Signature, Target
     from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.model import Channel
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sequester.methods.halt.arrivals import Arrivals
     from sequester.methods.halt.continuation import ContinuedDraft
     from sequester.methods.halt.elimination import Elimination
+    from sequester.methods.halt.histories import QuasiIdentifier
     from sequester.methods.halt.method import KCPMethod
-    from sequester.methods.halt.quasi_identifiers import QuasiIdentifier
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Channel
 

@@ -15,8 +15,7 @@ from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
-    from sequester.methods.halt.histories import WeightedRows
-    from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+    from sequester.methods.halt.histories import QuasiIdentifiers, Signature, WeightedRows
 
 PART = 20_000
 """Events at which a search begins that are worth a task of their own."""

@@ -12,7 +12,7 @@ from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.hierarchies.labels import counted
 from sequester.methods.limits import tie_limits
-from sequester.methods.ph import _swap_kernels
+from sequester.methods.ph import _row_kernels
 from sequester.methods.relax import RelaxationPath, downwards, value_text
 from sequester.mining.support import supporters, supports
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
@@ -170,7 +170,7 @@ def count_swaps(changes: pl.DataFrame, table: EventTable) -> int:
     to = changes.select("to").join(labels, on="to", how="left", maintain_order="left")["code"]
     after = codes.copy()
     after[event_of_row[changes["row"].to_numpy()]] = to.cast(pl.Int32).fill_null(-1).to_numpy()
-    swaps = _swap_kernels.count_swaps(codes, after, sequences.person_offsets, len(book))
+    swaps = _row_kernels.count_swaps(codes, after, sequences.person_offsets, len(book))
     return int(swaps.sum())
 
 

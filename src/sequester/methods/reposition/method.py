@@ -5,10 +5,11 @@ Reposition publishes some records a little later than they came, so that no snap
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import within
+from sequester._validation import is_number, positive, within
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.limits import ONE_RELEASE
 from sequester.methods.method import Method
@@ -16,20 +17,100 @@ from sequester.methods.relax import RelaxationPath
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from fractions import Fraction
 
     from sequester.attacks.context import Stream
     from sequester.data.schema import Schema
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.methods.reposition.costs import Costs
     from sequester.methods.reposition.window import Window
     from sequester.privacy.l_diversity import LDiversity, LEligibility
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
     from sequester.utility.score import Score
+
+
+NAMED = ("linear", "quadratic")
+"""Cost functions that have a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The cost of every distance within a window, and of suppression.
+
+    Examples
+    --------
+    >>> costs = Costs.of("quadratic", window=3, suppression={"HIV": 9})
+    >>> costs.mu, costs.betas(["flu", "HIV"])
+    ((0.0, 1.0, 4.0), [5.0, 9.0])
+    >>> Costs.of([0, 2, 3, 5], window=3)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: cost must not rise less than before, it does at distance 2: 2 to 3
+    """
+
+    mu: tuple[float, ...]
+    """Distance to cost, for every distance within the window."""
+    beta: float
+    """The cost of suppressing a record of a value that has none of its own."""
+    beta_of: Mapping[str, float]
+    """The cost of suppressing a record, per value."""
+
+    @classmethod
+    def of(
+        cls,
+        cost: str | Sequence[float],
+        *,
+        window: int,
+        suppression: float | Mapping[str, float] | None = None,
+    ) -> Costs:
+        """Read the parameters; a cost that breaks C1, C2 or C3 is refused by its distance."""
+        mu = _distances(cost, window)
+        usual = mu[window - 1] + 1
+        if suppression is None:
+            return cls(mu, usual, {})
+        if isinstance(suppression, Mapping):
+            own = {
+                str(value): positive(f"suppression_cost.{value}", each) for value, each in suppression.items()
+            }
+            return cls(mu, usual, own)
+        return cls(mu, positive("suppression_cost", suppression), {})
+
+    def betas(self, values: Iterable[str]) -> list[float]:
+        """List the suppression costs of values."""
+        return [self.beta_of.get(value, self.beta) for value in values]
+
+
+def _distances(cost: object, window: int) -> tuple[float, ...]:
+    if isinstance(cost, str):
+        if cost not in NAMED:
+            msg = f'cost must be "linear", "quadratic" or a list of numbers, got {cost!r}'
+            raise ParameterError(msg)
+        power = 1 + NAMED.index(cost)
+        return tuple(float(distance**power) for distance in range(window))
+    if not isinstance(cost, Sequence) or not all(is_number(each) for each in cost):
+        msg = f'cost must be "linear", "quadratic" or a list of numbers, got {cost!r}'
+        raise ParameterError(msg)
+    if len(cost) < window:
+        msg = f"cost must have a number for each distance from 0 to {window - 1}, got {len(cost)} numbers"
+        raise ParameterError(msg)
+    if cost[0] != 0:
+        msg = f"cost must be 0 at distance 0, got {cost[0]:g}"
+        raise ParameterError(msg)
+    for distance in range(1, len(cost)):
+        step = cost[distance] - cost[distance - 1]
+        where = f"at distance {distance}: {cost[distance - 1]:g} to {cost[distance]:g}"
+        if step <= 0:
+            msg = f"cost must rise with every distance, it does not {where}"
+            raise ParameterError(msg)
+        before = cost[distance - 1] - cost[distance - 2] if distance > 1 else step
+        # Costs in decimals: what differs by rounding only is the same.
+        if step < before * (1 - 1e-12):
+            msg = f"cost must not rise less than before, it does {where}"
+            raise ParameterError(msg)
+    return tuple(float(each) for each in cost[:window])
+
 
 ONE_RECORD = (
     "A published snapshot has at most one record of each person. The program saw to that; nobody can check "
@@ -133,8 +214,6 @@ class SnapshotMethod(Method):
     @property
     def costs(self) -> Costs:
         """The costs of every distance and of suppression."""
-        from sequester.methods.reposition.costs import Costs
-
         return Costs.of("linear", window=1)
 
     def new_window(self, seed: int) -> Window:
@@ -337,8 +416,6 @@ class Reposition(SnapshotMethod):
     @property
     def costs(self) -> Costs:
         """The costs of every distance and of suppression."""
-        from sequester.methods.reposition.costs import Costs
-
         return Costs.of(self.cost, window=self.window, suppression=self.suppression_cost)
 
     def new_window(self, seed: int) -> Window:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.methods.reposition.costs import Costs
     from sequester.methods.reposition.integer_program import Named
+    from sequester.methods.reposition.method import Costs
 
 Array = TypeVar("Array", "Codes", "Counts", "npt.NDArray[np.uint16]")
 _SMALLEST_SET = 64
@@ -60,7 +60,7 @@ class Window:
     Examples
     --------
     >>> from fractions import Fraction
-    >>> from sequester.methods.reposition.costs import Costs
+    >>> from sequester.methods.reposition.method import Costs
     >>> window = Window(size=2, level=Fraction(2), costs=Costs.of("linear", window=2), seed=7)
     >>> window.feed(Snapshot(np.array([0, 0, 1], np.int32)))
     []

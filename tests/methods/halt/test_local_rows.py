@@ -11,7 +11,7 @@ from sequester.datasets import make
 from sequester.engine import LocalEngine
 from sequester.hierarchies import Hierarchy
 from sequester.methods.halt import _local_kernels as kernel
-from sequester.methods.halt import algorithm, local_parts, local_rows
+from sequester.methods.halt import algorithm, local_rows
 from sequester.methods.halt.extraction import Work
 from sequester.methods.halt.method import HALT
 
@@ -58,7 +58,7 @@ def test_parts_threads_and_links_change_neither_the_release_nor_the_work(levels,
     table, asked = hospital(), {"levels": levels, "stars": stars}
     alone = release(table, LocalEngine(threads=1), **asked)
     for part, threads, most_links in ((500, 2, 1 << 24), (30, 3, 1 << 24), (500, 2, 40), (1 << 30, 1, 0)):
-        monkeypatch.setattr(local_parts, "PART", part)
+        monkeypatch.setattr(local_rows, "PART", part)
         monkeypatch.setattr(local_rows, "MOST_LINKS", most_links)
         assert release(table, LocalEngine(threads=threads), **asked) == alone
     assert len({each.done for each in work}) == 1
@@ -70,7 +70,7 @@ def test_a_search_that_does_too_much_stops_at_the_same_node(monkeypatch, work):
     release(table, LocalEngine(threads=1))
     monkeypatch.setattr(algorithm.Workload, "most_cells", lambda *_, **__: work[0].done // 2)
     alone = release(table, LocalEngine(threads=1))
-    monkeypatch.setattr(local_parts, "PART", 300)
+    monkeypatch.setattr(local_rows, "PART", 300)
     assert release(table, LocalEngine(threads=2)) == alone
     assert work[0].done != work[1].done
 
@@ -86,7 +86,7 @@ def shown_rows(length):
     items = np.zeros((30, kernel.N_ITEM_FIELDS), np.int64)
     items[1:, kernel.IS_COUNTED] = 1
     cells = random.integers(-1, 30, offsets[-1]).astype(np.int32)
-    return local_parts.empty_table(
+    return local_rows.empty_table(
         kernel.Shown(
             cells=cells,
             is_locked=np.zeros(len(cells), np.bool_),
@@ -109,14 +109,14 @@ def shown_rows(length):
 @pytest.mark.parametrize("part", [200, 3_000])
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_the_table_of_parts_is_that_of_one_row_after_the_other(part, length, monkeypatch):
-    monkeypatch.setattr(local_parts, "PART", part)
+    monkeypatch.setattr(local_rows, "PART", part)
     shown, row = shown_rows(length), 0
     offsets = shown.rows[:, kernel.FIRST]
-    parts = local_parts.cut_rows(local_parts.choices_of_rows(offsets, length))
+    parts = local_rows.cut_rows(local_rows.choices_of_rows(offsets, length))
     assert [row for each in parts for row in each] == [*range(400)]
-    counted = local_parts.count_in_parts(shown, parts, LocalEngine(threads=2))
+    counted = local_rows.count_in_parts(shown, parts, LocalEngine(threads=2))
     while (row := kernel.count_rows(shown, None, row, 400, 1)) < 400:
-        shown = local_parts.with_room(shown, int(offsets[row + 1] - offsets[row]), grow=True)
+        shown = local_rows.with_room(shown, int(offsets[row + 1] - offsets[row]), grow=True)
     assert counted.entries.shape == shown.entries.shape
     assert counted.choices.shape == shown.choices.shape
     fields = [kernel.KEY, kernel.COUNT]
@@ -128,17 +128,17 @@ def test_the_table_of_parts_is_that_of_one_row_after_the_other(part, length, mon
 def test_too_many_entries_are_left_to_counting_one_row_after_the_other(monkeypatch):
     shown = shown_rows(4)
     parts = [range(200), range(200, 400)]
-    monkeypatch.setattr(local_parts, "MOST_ENTRIES", 1 << 11)
-    assert local_parts.count_in_parts(shown, parts, LocalEngine(threads=2)) is None
-    monkeypatch.setattr(local_parts, "MOST_ENTRIES", 1 << 26)
-    assert local_parts.count_in_parts(shown, parts, LocalEngine(threads=2)) is not None
+    monkeypatch.setattr(local_rows, "MOST_ENTRIES", 1 << 11)
+    assert local_rows.count_in_parts(shown, parts, LocalEngine(threads=2)) is None
+    monkeypatch.setattr(local_rows, "MOST_ENTRIES", 1 << 26)
+    assert local_rows.count_in_parts(shown, parts, LocalEngine(threads=2)) is not None
 
 
 def test_rows_are_linked_to_what_few_persons_show_where_nothing_is_rare():
     shown = shown_rows(2)
     parts = [range(150), range(150, 400)]
-    counted = local_parts.count_in_parts(shown, parts, LocalEngine(threads=2))
-    local_parts.link_in_parts(counted, parts, LocalEngine(threads=2))
+    counted = local_rows.count_in_parts(shown, parts, LocalEngine(threads=2))
+    local_rows.link_in_parts(counted, parts, LocalEngine(threads=2))
     counts = counted.entries[:, kernel.COUNT]
     is_fine = counted.rows[:-1, kernel.LINKED_AT] != kernel.NEVER
     assert 0 < is_fine.sum() < 400
@@ -155,6 +155,6 @@ def test_rows_are_linked_to_what_few_persons_show_where_nothing_is_rare():
 
 
 def test_work_that_is_short_or_alone_is_not_cut():
-    assert local_parts.engine_for(LocalEngine(threads=1), 10**12) is None
+    assert local_rows.engine_for(LocalEngine(threads=1), 10**12) is None
     two = LocalEngine(threads=2)
-    assert local_parts.engine_for(two, 10) is two
+    assert local_rows.engine_for(two, 10) is two
