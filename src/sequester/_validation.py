@@ -19,6 +19,8 @@ from sequester.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+Pattern = tuple[str, ...]
+"""Labels, in order."""
 _FRACTION = re.compile(r"[0-9]{1,9}(/0*[1-9][0-9]{0,8}|\.[0-9]{1,9})?")
 
 
@@ -195,3 +197,38 @@ def lists_of_text(name: str, given: object) -> dict[str, tuple[str, ...]]:
         return {key: tuple(values) for key, values in given.items()}
     msg = f"{name} must lead from attributes to lists of text, got {given!r}"
     raise ParameterError(msg)
+
+
+def as_pattern(name: str, given: object) -> Pattern:
+    """Return a list of labels as a pattern; what is no such list, or is empty, is refused by `name`.
+
+    Examples
+    --------
+    >>> as_pattern("patterns[0]", ["a", "b"])
+    ('a', 'b')
+    >>> as_pattern("patterns[0]", "ab")
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: patterns[0] must be a list of texts, got 'ab'
+    """
+    if not isinstance(given, list | tuple) or not all(isinstance(label, str) for label in given):
+        msg = f"{name} must be a list of texts, got {given!r}"
+        raise ParameterError(msg)
+    if not given:
+        msg = f"{name} must have at least one item, got an empty list"
+        raise ParameterError(msg)
+    return tuple(given)
+
+
+def as_patterns(name: str, given: object) -> tuple[Pattern, ...]:
+    """Return a list of patterns, each once, in the order given.
+
+    Examples
+    --------
+    >>> as_patterns("patterns", [["a", "b"], ["b"], ["a", "b"]])
+    (('a', 'b'), ('b',))
+    """
+    if not isinstance(given, list | tuple | set | frozenset):
+        msg = f"{name} must be a list of lists of texts, got {given!r}"
+        raise ParameterError(msg)
+    patterns = sorted(given, key=repr) if isinstance(given, set | frozenset) else given
+    return tuple(dict.fromkeys(as_pattern(f"{name}[{n}]", each) for n, each in enumerate(patterns)))

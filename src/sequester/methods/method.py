@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args, get_origin, get_t
 from sequester._validation import at_least, one_of, true_or_false
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
-from sequester.errors import ParameterError, SchemaError, UnattainableError, issue_warning
+from sequester.errors import InputError, ParameterError, SchemaError, UnattainableError, issue_warning
 from sequester.methods.limits import series_limits
 from sequester.methods.relax import (
     RelaxationPath,
@@ -25,6 +25,7 @@ from sequester.release.purpose import Suitability  # noqa: TC001
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from sequester.attacks.context import Stream
     from sequester.data.table import EventTable
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
     from sequester.release.series import Series
     from sequester.utility.score import Score
+
+
+_SHOWN = 10
+"""Patterns that do not occur and are named."""
 
 
 class Method(ABC):
@@ -442,6 +447,26 @@ class SymbolMethod(Method):
                 for column in columns[role]
             ),
         ]
+
+
+def absent_warnings(name: str, patterns: Iterable[tuple[str, ...]], counts: Iterable[int]) -> tuple[str, ...]:
+    """Return a warning for each pattern that does not occur; that none of them occurs is an error.
+
+    Examples
+    --------
+    >>> absent_warnings("patterns", [("a", "b"), ("b", "c")], [3, 0])
+    ('patterns: b → c does not occur in the data',)
+    >>> absent_warnings("patterns", [("b", "c")], [0])
+    Traceback (most recent call last):
+    sequester.errors.InputError: patterns: none of them occurs in the data: b → c
+    """
+    counted = list(zip(patterns, counts, strict=True))
+    absent = [" → ".join(pattern) for pattern, count in counted if not count]
+    if counted and len(absent) == len(counted):
+        more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
+        msg = f"{name}: none of them occurs in the data: {', '.join(absent[:_SHOWN])}{more}"
+        raise InputError(msg)
+    return tuple(f"{name}: {each} does not occur in the data" for each in absent)
 
 
 @cache

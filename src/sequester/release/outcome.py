@@ -13,6 +13,7 @@ from polars.io.plugins import register_io_source
 from sequester._repr import Document
 from sequester.attacks.singling_out import SinglingOut
 from sequester.data.schema import Quasi
+from sequester.data.text import as_text
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import counted
@@ -26,7 +27,7 @@ from sequester.utility.edits import Losses, count_losses
 from sequester.utility.score import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sequester._typing import Codes, Counts
     from sequester.data.schema import Schema
@@ -199,17 +200,74 @@ def list_lazily(
     return register_io_source(read, schema=schema)
 
 
-def count_affected(changes: pl.DataFrame) -> tuple[int, int]:
-    """Count the persons and events that changes affect.
+@dataclass(frozen=True, slots=True)
+class ChangedPart:
+    """Changes of one kind, and how many persons and events they affect.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> count_affected(pl.DataFrame({"row": [1, 1, 4], "person": ["a", "a", "a"]}))
-    (1, 2)
+    >>> rows = {"row": [1, 1, 4], "person": ["a", "a", "a"], "what": ["moved"] * 3}
+    >>> part = ChangedPart.of(pl.DataFrame(rows))
+    >>> part.what, part.persons, part.events
+    ('moved', 1, 2)
     """
-    who = [name for name in ("person", "trip") if name in changes.columns]
-    return changes.select(who).n_unique(), changes["row"].n_unique()
+
+    rows: pl.DataFrame
+    """The changes."""
+    what: str
+    """Their kind."""
+    is_marked: bool
+    """Whether they are those that a column of the changes marks."""
+    persons: int
+    """Persons who are affected, or trips where there are."""
+    events: int
+    """Events that are affected."""
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, *, is_marked: bool = False) -> ChangedPart:
+        """Count whom changes of one kind affect."""
+        who = [name for name in ("person", "trip") if name in rows.columns]
+        what = str(rows["what"][0])
+        return cls(rows, what, is_marked, rows.select(who).n_unique(), rows["row"].n_unique())
+
+    def reason(self, constraint: str, text: str, examples: tuple[str, ...] = ()) -> Reason:
+        """Return the reason for these changes."""
+        return Reason(
+            constraint=constraint,
+            change=self.what,
+            persons=self.persons,
+            events=self.events,
+            text=text,
+            examples=examples,
+        )
+
+
+def split_changes(
+    changes: pl.DataFrame, kinds: Iterable[str], *, mark: str | None = None
+) -> Iterator[ChangedPart]:
+    """Yield the changes of each kind, those that a column marks after the others; none that are empty."""
+    for what in kinds:
+        own = changes.filter(pl.col("what").cast(pl.String) == what)
+        for is_marked in (False,) if mark is None else (False, True):
+            rows = own if mark is None else own.filter(pl.col(mark) == is_marked)
+            if not rows.is_empty():
+                yield ChangedPart.of(rows, is_marked=is_marked)
+
+
+EXAMPLES = 3
+"""Values that a reason names."""
+
+
+def most_frequent(changes: pl.DataFrame, column: str) -> list[tuple[str, int]]:
+    """Return the values of a column that most changes have, and how many; the first of equals by name.
+
+    Examples
+    --------
+    >>> most_frequent(pl.DataFrame({"column": ["b", "a", "b"]}), "column")
+    [('b', 2), ('a', 1)]
+    """
+    counts = changes.group_by(column).len().sort("len", column, descending=[True, False])
+    return counts.head(EXAMPLES).rows()
 
 
 def reasons_by_kind(changes: pl.DataFrame, *, constraint: str) -> tuple[Reason, ...]:
@@ -223,20 +281,26 @@ def reasons_by_kind(changes: pl.DataFrame, *, constraint: str) -> tuple[Reason, 
     ['2 events were moved (of 2 persons), so that this holds: Nobody is alone.']
     """
     reasons = []
-    for (what,), part in changes.group_by("what", maintain_order=True):
-        persons, events = count_affected(part)
-        many = counted(events, "event was", "events were")
-        whose = counted(persons, "person", "persons")
-        reasons.append(
-            Reason(
-                constraint=constraint,
-                change=str(what),
-                persons=persons,
-                events=events,
-                text=f"{many} {what} (of {whose}), so that this holds: {constraint}",
-            )
-        )
+    for part in split_changes(changes, changes["what"].unique(maintain_order=True).cast(pl.String)):
+        many = counted(part.events, "event was", "events were")
+        whose = counted(part.persons, "person", "persons")
+        text = f"{many} {part.what} (of {whose}), so that this holds: {constraint}"
+        reasons.append(part.reason(constraint, text))
     return tuple(reasons)
+
+
+def unchanged_columns(table: EventTable, changed: Collection[str]) -> Sequences:
+    """Return the sensitive columns that are not among the changed ones, and the kept ones, as they were."""
+    source = table.sequences
+    rest = [name for name in table.schema.sensitive_columns if name not in changed]
+    kept = source.encoded(
+        table.person_offsets, {name: as_text(table.frame[name]) for name in table.schema.keep}
+    )
+    return replace(
+        kept,
+        columns={name: source.columns[name] for name in rest} | dict(kept.columns),
+        codebooks={name: source.codebooks[name] for name in rest} | dict(kept.codebooks),
+    )
 
 
 LOOKALIKE_LIMIT = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,10 @@ import numpy as np
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import UnattainableError
-from sequester.hierarchies.labels import counted
-from sequester.kernels.shares import exceeds_share, least_removed
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda.clusters import Clustering, ClusterRows, ProtectedValues, SavedClusters
 from sequester.methods.cblda.merging import MOST_WORK, assign_rest, improve, merge_nearest
+from sequester.methods.feasibility import Holders, has_rules
 from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -135,15 +133,18 @@ def solve(
     """Return the classes, or raise where there cannot be any."""
     progress(0.0, "reading histories")
     values = ProtectedValues.of(table)
-    rates = Rates(table, values, each=plan.each)
-    if not plan.drop:
-        refuse_impossible(table, rates, plan.k, plan.c)
-    rates.leave_out(plan.c, randomness)
-    _refuse_few(table, int(rates.is_left.sum()), plan.k)
+    # Who is left out does not depend on their quasi-identifiers, and will be covered by a class.
+    is_left = holders_of(table, values, each=plan.each).choose_persons(
+        plan.k,
+        plan.c,
+        drop=plan.drop,
+        has_rules=has_rules(table),
+        order=randomness.numbers("left out", table.n_persons),
+    )
     work = Clustering.of(
         table,
         values,
-        rates.is_left,
+        is_left,
         k=plan.k,
         c=plan.c,
         each=plan.each,
@@ -299,93 +300,13 @@ def _divide(work: Clustering, cluster: int) -> Counts:
     return np.array([cluster])
 
 
-class Rates:
-    """How many of the persons that are left are at risk, for any value or for each; at first all are left."""
-
-    def __init__(self, table: EventTable, values: ProtectedValues, *, each: bool) -> None:
-        self.owners, codes = values.of_persons(table.person_offsets)
-        self.names: tuple[tuple[str, str] | None, ...] = values.names if each else (None,)
-        self.codes: Codes = codes if each else np.zeros(len(codes), np.int32)
-        if not each:
-            self.owners, first = np.unique(self.owners, return_index=True)
-            self.codes = self.codes[first]
-        self.is_left: Mask = np.ones(table.n_persons, np.bool_)
-
-    def totals(self) -> Counts:
-        """Value to the persons who are left and have it."""
-        left = self.is_left[self.owners]
-        return np.bincount(self.codes[left], minlength=len(self.names)).astype(np.int64)
-
-    def above(self, c: float) -> Mask:
-        """Mark the values that are above the share."""
-        return exceeds_share(self.totals(), c, int(self.is_left.sum()))
-
-    def leave_out(self, c: float, randomness: Randomness) -> None:
-        """Leave out as few persons as bring every value down to the share; chance chooses among them.
-
-        Persons with more of the values that are too common go first. Who is left out does not depend on
-        their quasi-identifiers, and each of them will be covered by a class.
-        """
-        lots = randomness.numbers("left out", len(self.is_left))
-        while (above := self.above(c)).any():
-            totals, n_left = self.totals(), int(self.is_left.sum())
-            worst = int(np.argmax(totals))
-            # c is below 1, because else nothing is above it.
-            n_out = max(least_removed(totals[worst], c, n_left), 1)
-            pairs = self.is_left[self.owners]
-            n_bad = np.bincount(self.owners[pairs & above[self.codes]], minlength=len(self.is_left))
-            holders = self.owners[pairs & (self.codes == worst)]
-            order = np.lexsort((lots[holders], -n_bad[holders]))
-            self.is_left[holders[order[:n_out]]] = False
-
-
-def refuse_impossible(table: EventTable, rates: Rates, k: int, c: float) -> None:
-    """Refuse what no release of the table can keep, and name what can be kept.
-
-    Without rules of the schema one class of everybody keeps it; with them, it has to be tried.
-    """
-    n_persons = table.n_persons
-    above, totals = np.flatnonzero(rates.above(c)), rates.totals()
-    if not len(above):
-        _refuse_few(table, n_persons, k)
-        return
-    worst = int(above[np.argmax(totals[above])])
-    least = math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
-    _refuse_few(table, n_persons, k, least=least)
-    name = rates.names[worst]
-    what = "a protected value" if name is None else f"{name[0]} = {name[1]}"
-    others = f", and {len(above) - 1:,} more values are above c" if len(above) > 1 else ""
-    problem = (
-        f"c = {c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
-        f"{what}{others}, and no classes make them fewer"
-    )
-    if _has_rules(table):
-        raise UnattainableError(problem)
-    msg = (
-        f"{problem}; the smallest c that can be kept is {least:g}, or "
-        'infeasible = "drop" leaves out some of them'
-    )
-    raise UnattainableError(msg, achieved={"c": least})
-
-
-def _refuse_few(table: EventTable, n_left: int, k: int, *, least: float | None = None) -> None:
-    if k <= n_left:
-        return
-    n_out = table.n_persons - n_left
-    persons = counted(n_left, "person", "persons")
-    problem = f"k = {k:,} is more than the {persons}"
-    if n_out:
-        problem += f" that are left when {n_out:,} are left out"
-    if _has_rules(table):
-        raise UnattainableError(problem)
-    with_c = "" if least is None else f", with a c of {least:g} or more"
-    hint = f"the largest k that can be kept is {n_left:,}{with_c}" if n_left >= 2 else "no k can be kept"
-    msg = f"{problem}; {hint}"
-    raise UnattainableError(msg, achieved={"k": n_left} | ({} if least is None else {"c": least}))
-
-
-def _has_rules(table: EventTable) -> bool:
-    return any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
+def holders_of(table: EventTable, values: ProtectedValues, *, each: bool) -> Holders:
+    """Return who has which protected value, or, where not each counts by itself, who has any."""
+    owners, codes = values.of_persons(table.person_offsets)
+    if each:
+        return Holders(owners, codes, values.names, table.n_persons)
+    owners = np.unique(owners)
+    return Holders(owners, np.zeros(len(owners), np.int32), (None,), table.n_persons)
 
 
 def refuse_broken_rules(table: EventTable, solution: ClassSolution) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sequester.data.sequences import Sequences
-from sequester.data.text import Codebook, as_text
+from sequester.data.text import Codebook
 from sequester.hierarchies.labels import counted
 from sequester.kernels.rows import fold_rows
 from sequester.methods.evaluate import measure_cells
@@ -16,7 +16,14 @@ from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_
 from sequester.methods.prices import purpose_warnings
 from sequester.ragged import offsets_of, owners_of
 from sequester.release.certificate import released_schema_of
-from sequester.release.outcome import Outcome, Reason, count_affected
+from sequester.release.outcome import (
+    ChangedPart,
+    Outcome,
+    Reason,
+    most_frequent,
+    split_changes,
+    unchanged_columns,
+)
 from sequester.utility import Score
 
 if TYPE_CHECKING:
@@ -45,14 +52,12 @@ DROPPED = (
 SMALL = "class below k persons"
 LARGE = "share of a class above c, or persons left over"
 BASE_RATE = "share of all persons above c"
-EXAMPLES = 3
 
 
 def publish(table: EventTable, solution: ClassSolution, plan: ClassPlan) -> Outcome:
     """Write for each person who is released the events of their class, with their own sensitive values."""
     limits, warnings = limits_of(table, solution, plan)
-    source, trees = table.sequences, solution.trees
-    owners = owners_of(table.person_offsets)
+    trees, owners = solution.trees, owners_of(table.person_offsets)
     is_out = solution.is_kept & solution.is_released[owners]
     columns: dict[str, Codes] = {}
     books: dict[str, Codebook] = {}
@@ -65,12 +70,9 @@ def publish(table: EventTable, solution: ClassSolution, plan: ClassPlan) -> Outc
         books[name] = Codebook.of(labels)
         columns[name] = np.append(books[name].encode(labels), np.int32(-1))[places]
         hierarchies[name] = tree.above(labels)
-    rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
-    kept = Sequences.encoded(
-        table.person_offsets, {name: as_text(table.frame[name]) for name in table.schema.keep}
-    )
-    columns |= {name: codes[is_out] for name, codes in (rest | dict(kept.columns)).items()}
-    books |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
+    rest = unchanged_columns(table, columns)
+    columns |= {name: codes[is_out] for name, codes in rest.columns.items()}
+    books |= rest.codebooks
     offsets = offsets_of(is_out)[table.person_offsets]
     return Outcome(
         sequences=Sequences(offsets, columns, books),
@@ -197,56 +199,40 @@ def reasons_of(method: KCMethod, changes: pl.DataFrame, table: EventTable) -> tu
     Two clusters that are merged for k have at most k - 1 persons each. A class of more persons than both can
     have was merged for c, or took in somebody who was left over.
     """
-    most = 2 * method.k - 2
-    reasons = []
-    large = (pl.col("persons") > most).alias("large")
-    marked = changes.with_columns(pl.col("what").cast(pl.String), large)
-    for what in KINDS:
-        for is_large in (False, True):
-            part = marked.filter((pl.col("what") == what) & (pl.col("large") == is_large))
-            if part.is_empty():
-                continue
-            persons, events = count_affected(part)
-            constraint = BASE_RATE if what == "dropped" else LARGE if is_large else SMALL
-            reasons.append(
-                Reason(
-                    constraint=constraint,
-                    change=what,
-                    persons=persons,
-                    events=events,
-                    text=_text(method, what, part, persons, events, is_large=is_large),
-                    examples=_columns(part, table) if what == "generalized" else (),
-                )
-            )
-    return tuple(reasons)
+    large = changes.with_columns(large=pl.col("persons") > 2 * method.k - 2)
+    return tuple(
+        part.reason(
+            BASE_RATE if part.what == "dropped" else LARGE if part.is_marked else SMALL,
+            _text(method, part),
+            _columns(part.rows, table) if part.what == "generalized" else (),
+        )
+        for part in split_changes(large, KINDS, mark="large")
+    )
 
 
-def _text(
-    method: KCMethod, what: str, part: pl.DataFrame, persons: int, events: int, *, is_large: bool
-) -> str:
-    who = counted(persons, "person", "persons")
-    if what == "dropped":
+def _text(method: KCMethod, part: ChangedPart) -> str:
+    who = counted(part.persons, "person", "persons")
+    if part.what == "dropped":
         return f"{who} left out: more than the share c = {method.c} of all persons have a protected value."
     done = (
-        f"{counted(events, 'event', 'events')} of {who} left out, having no counterpart in the class"
-        if what == "suppressed"
-        else f"{counted(part.height, 'value', 'values')} of {who} made as coarse as the class differs"
+        f"{counted(part.events, 'event', 'events')} of {who} left out, having no counterpart in the class"
+        if part.what == "suppressed"
+        else f"{counted(part.rows.height, 'value', 'values')} of {who} made as coarse as the class differs"
     )
     why = (
         f"in classes of more than 2 k - 2 = {2 * method.k - 2:,}, made so large by c = {method.c} or by "
         "persons who were left over"
-        if is_large
+        if part.is_marked
         else f"so that at least k = {method.k:,} look alike"
     )
     return f"{done}, {why}."
 
 
 def _columns(part: pl.DataFrame, table: EventTable) -> tuple[str, ...]:
-    counts = part.group_by("column").len().sort("len", "column", descending=[True, False])
     codes = table.sequences.columns
     return tuple(
         f"{column}: {count:,} of {np.count_nonzero(codes[column] >= 0):,} values"
-        for column, count in counts.head(EXAMPLES).rows()
+        for column, count in most_frequent(part, "column")
     )
 
 

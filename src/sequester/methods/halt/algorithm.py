@@ -11,8 +11,7 @@ import numpy as np
 
 from sequester.engine import part, silent
 from sequester.errors import UnattainableError
-from sequester.hierarchies.labels import counted
-from sequester.kernels.shares import exceeds_share, least_removed
+from sequester.methods.feasibility import Holders, has_rules
 from sequester.methods.halt.elimination import (
     Elimination,
     JointElimination,
@@ -102,14 +101,21 @@ def solve(
     progress(0.0, "folding equal histories")
     quasi = QuasiIdentifiers.of(table, sensitive_known=sensitive_known)
     everybody = WeightedRows.of(table, quasi)
-    is_kept = choose_persons(everybody, thresholds.c) if drop else np.ones(table.n_persons, np.bool_)
-    has_rules = any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
-    refuse_impossible(everybody, is_kept, thresholds, drop=drop, has_rules=has_rules)
+    persons = everybody.persons
+    holders = Holders(owners_of(persons.offsets), persons.values, persons.names, table.n_persons)
+    # Of those who have as many of the values that are too common, the shortest histories go first.
+    is_kept = holders.choose_persons(
+        thresholds.k,
+        thresholds.c,
+        drop=drop,
+        has_rules=has_rules(table),
+        order=np.diff(everybody.offsets),
+    )
     one_by_one = everybody.take(np.flatnonzero(is_kept))
     histories = one_by_one.fold()
     # Of a million persons, every copy of their histories is worth a hundred megabytes.
     unfolded = one_by_one if suppression == "local" or sensitive_known else histories
-    del everybody, one_by_one
+    del everybody, persons, holders, one_by_one
     costs = LatticeCosts(histories, quasi, *price_nodes(table))
     workload = Workload(histories, quasi, mixed=thresholds.mixed)
     workload.refuse_too_much(thresholds.p)
@@ -204,73 +210,6 @@ def rules_of(
         stars=stars,
         has_secrets=tuple((histories.cells == HIDDEN).any(axis=0).tolist()),
     )
-
-
-def refuse_impossible(
-    histories: WeightedRows, is_kept: Mask, thresholds: Thresholds, *, drop: bool, has_rules: bool
-) -> None:
-    """Refuse what no release of the persons who are kept can keep, and name what can be kept.
-
-    No generalization helps against too few persons, or a protected value that is too common among all.
-    Without rules of the schema the release that shows nothing keeps the rest; with them, it has to be tried.
-    """
-    n_persons, n_kept = histories.n_persons, int(is_kept.sum())
-    totals = histories.persons.totals
-    above = np.flatnonzero(exceeds_share(totals, thresholds.c, n_persons))
-    worst = int(above[np.argmax(totals[above])]) if len(above) and not drop else None
-    least = None if worst is None else math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
-    if thresholds.k > n_kept:
-        persons = counted(n_kept, "person", "persons")
-        left = f" that are left when {n_persons - n_kept:,} are left out" if n_kept < n_persons else ""
-        problem = f"k = {thresholds.k:,} is more than the {persons}{left}"
-        if has_rules:
-            raise UnattainableError(problem)
-        with_c = "" if least is None else f", with a c of {least:g} or more"
-        hint = f"the largest k that can be kept is {n_kept:,}{with_c}" if n_kept >= 2 else "no k can be kept"
-        msg = f"{problem}; {hint}"
-        raise UnattainableError(msg, achieved={"k": n_kept} | ({} if least is None else {"c": least}))
-    if worst is None or least is None:
-        return
-    attribute, label = histories.persons.names[worst]
-    others = f", and {len(above) - 1:,} more are above c" if len(above) > 1 else ""
-    problem = (
-        f"c = {thresholds.c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
-        f"{attribute} = {label}{others}, whatever is known of them, and no release makes a value rarer than "
-        "it is"
-    )
-    if has_rules:
-        raise UnattainableError(problem)
-    n_left = int(choose_persons(histories, thresholds.c).sum())
-    dropped = counted(n_persons - n_left, "person", "persons")
-    instead = f', or infeasible = "drop" leaves out {dropped}' if n_left >= thresholds.k else ""
-    msg = f"{problem}; the smallest c that can be kept is {least:g}{instead}"
-    raise UnattainableError(msg, achieved={"c": least})
-
-
-def choose_persons(histories: WeightedRows, c: float) -> Mask:
-    """Keep as many persons as leave no protected value above the share `c`; histories are one per person.
-
-    Of those who have the most common value, the ones go first who have most of the values that are too
-    common, then those with the fewest events, then the first.
-    """
-    persons = histories.persons
-    owners = owners_of(persons.offsets)
-    lengths = np.diff(histories.offsets)
-    is_kept = np.ones(histories.n_rows, np.bool_)
-    while True:
-        n_kept = int(is_kept.sum())
-        kept_pairs = is_kept[owners]
-        totals = np.bincount(persons.values[kept_pairs], minlength=len(persons.names))
-        above = exceeds_share(totals, c, n_kept)
-        if not above.any():
-            return is_kept
-        worst = int(np.argmax(totals))
-        # c is below 1, because else nothing is above it.
-        n_dropped = max(least_removed(totals[worst], c, n_kept), 1)
-        n_bad = np.bincount(owners[kept_pairs & above[persons.values]], minlength=histories.n_rows)
-        holders = owners[kept_pairs & (persons.values == worst)]
-        order = np.lexsort((holders, lengths[holders], -n_bad[holders]))
-        is_kept[holders[order[:n_dropped]]] = False
 
 
 def _refusal(

@@ -19,7 +19,15 @@ from sequester.methods.prices import purpose_warnings
 from sequester.mining.dependence import find_dependences
 from sequester.ragged import offsets_of, owners_of, places_of
 from sequester.release.certificate import released_schema_of
-from sequester.release.outcome import Outcome, PartOutcome, Reason, count_affected, list_lazily
+from sequester.release.outcome import (
+    ChangedPart,
+    Outcome,
+    PartOutcome,
+    Reason,
+    list_lazily,
+    most_frequent,
+    unchanged_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,8 +66,6 @@ CHANGES: dict[str, pl.DataType | type[pl.DataType]] = {
     "because": pl.String,
     "constraint": pl.Enum(CONSTRAINTS),
 }
-EXAMPLES = 3
-"""Channels that a reason shows."""
 MUCH = 0.5
 """A loss above which the steward is warned."""
 KNOWN_SENSITIVE = (
@@ -101,7 +107,6 @@ def publish(table: EventTable, solution: BestNode, *, known: Collection[str] = (
 
     `known` are sensitive columns among the quasi-identifiers of the table: they stay sensitive.
     """
-    source = table.sequences
     owners = owners_of(table.person_offsets)
     books, codes = list_released(table, solution)
     columns: dict[str, Codes] = {}
@@ -118,12 +123,9 @@ def publish(table: EventTable, solution: BestNode, *, known: Collection[str] = (
         columns[name] = np.append(codebooks[name].encode(released), np.int32(-1))[codes[name]]
         if name not in known:
             hierarchies[name] = table.hierarchies[name].above(codebooks[name].labels)
-    rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
-    kept = Sequences.encoded(
-        table.person_offsets, {name: as_text(table.frame[name]) for name in table.schema.keep}
-    )
-    columns |= rest | dict(kept.columns)
-    codebooks |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
+    rest = unchanged_columns(table, columns)
+    columns |= rest.columns
+    codebooks |= rest.codebooks
     lengths = np.where(solution.is_kept, np.diff(table.person_offsets), 0)
     n_suppressed = sum(book["because"].count() for book in books.values())
     limits, warnings = limits_of(table, solution, n_suppressed=n_suppressed, is_known=bool(known))
@@ -411,15 +413,14 @@ def reasons_of(method: KCPMethod, changes: pl.LazyFrame, table: EventTable) -> t
     reasons = []
     # Values are not needed here, and there may be very many of them.
     counted_columns = changes.select(pl.exclude("from", "to", "persons")).collect()
-    for (what, column, constraint), part in counted_columns.group_by(
-        "what", "column", "constraint", maintain_order=True
-    ):
-        persons, events = count_affected(part)
-        values = counted(events, "value", "values")
+    groups = counted_columns.group_by("what", "column", "constraint", maintain_order=True)
+    for (what, column, constraint), rows in groups:
+        part = ChangedPart.of(rows)
+        values, persons = counted(part.events, "value", "values"), counted(part.persons, "person", "persons")
         if what == "generalized":
             # A sensitive attribute that may be known has nothing between its values and the star.
             tree = table.hierarchies.get(str(column))
-            level, height = part["level"][0], 1 if tree is None else tree.height
+            level, height = rows["level"][0], 1 if tree is None else tree.height
             thresholds = f"k = {method.k:,}, c = {method.c}, p = {method.p:,}"
             least = " with what is suppressed beside them" if method.suppresses_how else ""
             text = (
@@ -428,32 +429,18 @@ def reasons_of(method: KCPMethod, changes: pl.LazyFrame, table: EventTable) -> t
             )
         elif what == HELD_BACK:
             text = (
-                f"{column}: {values} of {counted(persons, 'person', 'persons')} held back, beside what the "
-                f"series has released: {constraint}."
+                f"{column}: {values} of {persons} held back, beside what the series has released: "
+                f"{constraint}."
             )
         elif what == "dropped":
             text = (
-                f"{column}: {values} left out with {counted(persons, 'person', 'persons')}: more than the "
-                f"share c = {method.c} of all persons had the same protected value."
+                f"{column}: {values} left out with {persons}: more than the share c = {method.c} of all "
+                "persons had the same protected value."
             )
         else:
             broken = "k or c, with * counted as a value" if constraint == STARS else constraint
-            text = f"{column}: {values} of {counted(persons, 'person', 'persons')} became *: {broken}."
-        worst = (
-            part.drop_nulls("because")
-            .group_by("because")
-            .len()
-            .sort("len", "because", descending=[True, False])
-        )
-        reasons.append(
-            Reason(
-                constraint=str(constraint),
-                change=str(what),
-                persons=persons,
-                events=events,
-                text=text,
-                examples=tuple(worst["because"].head(EXAMPLES).to_list()),
-            )
-        )
+            text = f"{column}: {values} of {persons} became *: {broken}."
+        worst = most_frequent(rows.drop_nulls("because"), "because")
+        reasons.append(part.reason(str(constraint), text, tuple(channel for channel, _ in worst)))
     order = {what: place for place, what in enumerate(("suppressed", HELD_BACK, "dropped", "generalized"))}
     return tuple(sorted(reasons, key=lambda each: (order[each.change], -each.events)))

@@ -14,9 +14,9 @@ import polars as pl
 
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.method import absent_warnings
 from sequester.methods.mutual_information import _kernels, _search_kernels
 from sequester.methods.mutual_information.problem import Bound, SharedTask, costs_by_depth, describe, paths_of
-from sequester.methods.patterns import absent_warnings
 from sequester.privacy.mutual_information import count_spelled
 from sequester.ragged import gather_rows
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sequester._validation import as_patterns
 from sequester.engine import part
 from sequester.errors import ParameterError
 from sequester.methods.method import SymbolMethod
-from sequester.methods.patterns import as_patterns
 from sequester.methods.relax import RelaxationPath, upwards
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 

@@ -17,7 +17,7 @@ from sequester.methods.limits import ONE_RELEASE, tie_limits
 from sequester.methods.mutual_information.algorithm import read_weights
 from sequester.methods.mutual_information.problem import losses, per_person
 from sequester.privacy.mutual_information import SLACK
-from sequester.release.outcome import Outcome, Plot, Reason, count_affected
+from sequester.release.outcome import Outcome, Plot, Reason, split_changes
 from sequester.release.release import ORDER, PERSON
 from sequester.utility.distributions import rank_correlation, symbol_levels
 from sequester.utility.patterns import TopPatterns
@@ -316,26 +316,13 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
         theirs = changes.filter(pl.col("person").is_in(group["person"].implode()))
         worst = group.sort("entropy_bits", descending=True).row(0, named=True)
         name = str(which) if by == "pattern" else f"patterns of {counted(int(str(which)), 'event', 'events')}"
-        for what in KINDS:
-            part = theirs.filter(pl.col("what").cast(pl.String) == what)
-            if part.is_empty():
-                continue
-            persons, events = count_affected(part)
-            reasons.append(
-                Reason(
-                    constraint=CONSTRAINT,
-                    change=what,
-                    persons=persons,
-                    events=events,
-                    text=(
-                        f"{name}: told up to {worst['entropy_bits']:.2f} bits, at most "
-                        f"{worst['bound_bits']:.2f} may be told: "
-                        f"{counted(events, 'symbol was', 'symbols were')} {what} for "
-                        f"{counted(persons, 'person', 'persons')}."
-                    ),
-                    examples=_most_telling(evidence[PATTERNS], group),
-                )
+        for part in split_changes(theirs, KINDS):
+            text = (
+                f"{name}: told up to {worst['entropy_bits']:.2f} bits, at most {worst['bound_bits']:.2f} may "
+                f"be told: {counted(part.events, 'symbol was', 'symbols were')} {part.what} for "
+                f"{counted(part.persons, 'person', 'persons')}."
             )
+            reasons.append(part.reason(CONSTRAINT, text, _most_telling(evidence[PATTERNS], group)))
     return tuple(reasons)
 
 

@@ -17,7 +17,7 @@ from sequester.methods.p2ka import _kernels
 from sequester.methods.p2ka.algorithm import ROOT, PrefixTree, Reconstructor
 from sequester.mining.support import supports_of_codes
 from sequester.ragged import gather_rows, offsets_of, owners_of
-from sequester.release.outcome import Outcome, Reason, count_affected
+from sequester.release.outcome import Outcome, Reason, split_changes
 from sequester.release.release import ORDER, PERSON
 from sequester.utility import Score, edit_distance, invented_items
 from sequester.utility.patterns import as_long_as_few, pattern_similarity
@@ -184,31 +184,19 @@ def reasons_of(
     trip = {} if table.owners is None else {"trip": number_trips(table.owners)}
     begin = "contain" if truthful else "begin with"
     constraints = (RARE_PART, LEFT_PART) if truthful else (RARE, LEFT_ALONE)
-    rare = too_rare(table, k, truthful=truthful)
-    is_rare = pl.DataFrame({"person": table.persons, **trip, "rare": rare})
-    marked = changes.join(is_rare, on=["person", *trip], how="left", maintain_order="left")
+    enough = ~too_rare(table, k, truthful=truthful)
+    of_sequences = pl.DataFrame({"person": table.persons, **trip, "enough": enough})
+    marked = changes.join(of_sequences, on=["person", *trip], how="left", maintain_order="left")
     done = _DONE | _DONE_IN_PARTS if truthful else _DONE
     reasons = []
-    for what in KINDS:
-        for is_rare_whole, constraint in zip((True, False), constraints, strict=True):
-            part = marked.filter((pl.col("what").cast(pl.String) == what) & (pl.col("rare") == is_rare_whole))
-            if part.is_empty():
-                continue
-            persons, events = count_affected(part)
-            why = (
-                f"fewer than k = {k:,} persons {begin} all of it"
-                if is_rare_whole
-                else f"enough {begin} it, but fewer than k = {k:,} are left who do"
-            )
-            reasons.append(
-                Reason(
-                    constraint=constraint,
-                    change=what,
-                    persons=persons,
-                    events=events,
-                    text=f"{counted(persons, 'sequence was', 'sequences were')} {done[what]}: {why}.",
-                )
-            )
+    for part in split_changes(marked, KINDS, mark="enough"):
+        why = (
+            f"enough {begin} it, but fewer than k = {k:,} are left who do"
+            if part.is_marked
+            else f"fewer than k = {k:,} persons {begin} all of it"
+        )
+        what = f"{counted(part.persons, 'sequence was', 'sequences were')} {done[part.what]}"
+        reasons.append(part.reason(constraints[part.is_marked], f"{what}: {why}."))
     return tuple(reasons)
 
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import at_least
+from sequester._validation import Pattern, as_pattern, as_patterns, at_least
 from sequester.engine import part
 from sequester.errors import ParameterError, UnattainableError
 from sequester.methods.limits import ONE_RELEASE
-from sequester.methods.method import SymbolMethod
-from sequester.methods.patterns import Pattern, absent_warnings, as_pattern, as_patterns
+from sequester.methods.method import SymbolMethod, absent_warnings
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:

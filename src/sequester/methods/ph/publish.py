@@ -16,7 +16,7 @@ from sequester.methods.ph import _row_kernels
 from sequester.methods.relax import RelaxationPath, downwards, value_text
 from sequester.mining.support import supporters, supports
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
-from sequester.release.outcome import Outcome, Reason, count_affected
+from sequester.release.outcome import Outcome, Reason, split_changes
 from sequester.release.release import ORDER, PERSON
 from sequester.utility import Score
 from sequester.utility.patterns import as_long_as_few, itemset_supports, side_effects
@@ -185,26 +185,14 @@ def reasons_of(method: PatternMethod, changes: pl.DataFrame, table: EventTable) 
             continue
         who = table.persons.filter(pl.Series(has_it))
         theirs = changes.filter(pl.col("person").is_in(who.implode()))
-        for what in KINDS:
-            part = theirs.filter(pl.col("what").cast(pl.String) == what)
-            if part.is_empty():
-                continue
-            persons, events = count_affected(part)
-            name = " → ".join(pattern)
-            reasons.append(
-                Reason(
-                    constraint=CONSTRAINT,
-                    change=what,
-                    persons=persons,
-                    events=events,
-                    text=(
-                        f"{name}: {support:,} had it, fewer than {threshold:,} may: "
-                        f"{counted(events, 'item was', 'items were')} {what} in the records of "
-                        f"{counted(persons, 'person', 'persons')} who had it."
-                    ),
-                    examples=(name,),
-                )
+        name = " → ".join(pattern)
+        for part in split_changes(theirs, KINDS):
+            text = (
+                f"{name}: {support:,} had it, fewer than {threshold:,} may: "
+                f"{counted(part.events, 'item was', 'items were')} {part.what} in the records of "
+                f"{counted(part.persons, 'person', 'persons')} who had it."
             )
+            reasons.append(part.reason(CONSTRAINT, text, (name,)))
     return tuple(reasons)
 
 

@@ -16,7 +16,7 @@ from sequester.hierarchies.labels import MISSING, counted, in_label_order
 from sequester.methods.reposition import _group_kernels
 from sequester.privacy.l_diversity import COUNT, GROUP, RECORDS, TIME, VALUES
 from sequester.ragged import offsets_of, owners_of
-from sequester.release.outcome import Plot, Reason, count_affected
+from sequester.release.outcome import Plot, Reason, most_frequent, split_changes
 from sequester.utility.queries import RecordView, draw_window_queries, exact_values, query_errors
 from sequester.utility.score import Score
 
@@ -181,7 +181,6 @@ MOVED, LEFT_OUT = "published later", "not published"
 FREQUENT = "value above 1/l of its snapshot"
 TWICE = "second record of a person in a snapshot"
 TENTHS = 10
-EXAMPLES = 3
 REFERENCE = "Wang, Xu, Wong, Fu (2010), section II"
 
 
@@ -341,30 +340,18 @@ def reasons_of(
     pairs = pl.DataFrame({"row": table.rows.astype(np.int64), "person": owners, "snapshot": numbers})
     twice = pairs.select("row", twice=pl.len().over("person", "snapshot") > 1)
     marked = changes.join(twice, on="row", how="left", maintain_order="left")
+    moves = method.waits and method.merged == 1
     reasons = []
-    for what, done in ((LEFT_OUT, "are not published"), (MOVED, "are published later than they came")):
-        for is_twice, constraint in ((False, FREQUENT), (True, TWICE)):
-            part = marked.filter((pl.col("what").cast(pl.String) == what) & (pl.col("twice") == is_twice))
-            if part.is_empty():
-                continue
-            persons, events = count_affected(part)
-            why = (
-                "their persons had several records in the same snapshot, which has room for one"
-                if is_twice
-                else f"values would have had more than 1/{method.l} of a snapshot"
-            )
-            moves = method.waits and method.merged == 1
-            place = ", and there was no room within the window" if what == LEFT_OUT and moves else ""
-            reasons.append(
-                Reason(
-                    constraint=constraint,
-                    change=what,
-                    persons=persons,
-                    events=events,
-                    text=f"{counted(events, 'record', 'records')} {done}: {why}{place}.",
-                    examples=_values(part),
-                )
-            )
+    for part in split_changes(marked, (LEFT_OUT, MOVED), mark="twice"):
+        done = "are not published" if part.what == LEFT_OUT else "are published later than they came"
+        why = (
+            "their persons had several records in the same snapshot, which has room for one"
+            if part.is_marked
+            else f"values would have had more than 1/{method.l} of a snapshot"
+        )
+        place = ", and there was no room within the window" if part.what == LEFT_OUT and moves else ""
+        text = f"{counted(part.events, 'record', 'records')} {done}: {why}{place}."
+        reasons.append(part.reason(TWICE if part.is_marked else FREQUENT, text, _values(part.rows)))
     return tuple(reasons)
 
 
@@ -383,7 +370,4 @@ def smaller_levels(level: Fraction, *, whole: bool) -> list[float]:
 
 
 def _values(part: pl.DataFrame) -> tuple[str, ...]:
-    counts = part.group_by("value").len().sort("len", "value", descending=[True, False])
-    return tuple(
-        f"{value}: {counted(count, 'record', 'records')}" for value, count in counts.head(EXAMPLES).rows()
-    )
+    return tuple(f"{value}: {counted(n, 'record', 'records')}" for value, n in most_frequent(part, "value"))
