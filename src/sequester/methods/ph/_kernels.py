@@ -273,6 +273,23 @@ class Changes(NamedTuple):
     """Swaps that each took."""
 
 
+class Search(NamedTuple):
+    """What a search for rows without sensitive patterns reads and writes."""
+
+    trie: Trie
+    """The tracked patterns."""
+    sensitive: Sensitive
+    """What is to be hidden."""
+    orders: Orders
+    """The orders that are tried."""
+    spread: Spread
+    """Which permutations were used."""
+    answers: Answers
+    """Room for rows without sensitive patterns."""
+    work: Work
+    """Room to work in."""
+
+
 @njit
 def breaks_rules(work: Work, task: Task, which: int, seen: Counts, n_symbols: int) -> bool:
     """Return whether a forbidden pattern that the row had not, or a pair that nobody had, is in a row."""
@@ -352,23 +369,14 @@ def choose_all_places(work: Work, task: Task) -> int:
 
 @inner
 def try_orders(
-    trie: Trie,
-    work: Work,
-    task: Task,
-    sensitive: Sensitive,
-    orders: Orders,
-    spread: Spread,
-    answers: Answers,
-    secret: int,
-    n_choices: int,
-    size: int,
-    done: int,
+    search: Search, task: Task, secret: int, n_choices: int, size: int, done: int
 ) -> tuple[int, int]:
     """Try the orders of the places in each of the choices, nearest first.
 
     Answers are rows without any sensitive pattern. Returns their number and the distance of the best step:
     the row with the fewest embeddings left, fewer than now; 0 where there is none.
     """
+    trie, sensitive, orders, spread, answers, work = search
     codes, choices, table = work.codes, work.choices, answers.table
     first_place, first_order = orders.starts[size, 0], orders.starts[size, 1]
     n_orders = orders.starts[size + 1, 1] - first_order
@@ -432,19 +440,10 @@ def choose_secret(work: Work, task: Task, excess: Counts) -> int:
 
 
 @inner
-def permute_row(
-    trie: Trie,
-    work: Work,
-    task: Task,
-    sensitive: Sensitive,
-    orders: Orders,
-    spread: Spread,
-    answers: Answers,
-    draw: float,
-) -> tuple[int, int]:
+def permute_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
     """Put the items of the current row in another order; return its distance and the permutation, or -1."""
-    codes = work.codes
-    longest = orders.starts.shape[0] - 2
+    trie, sensitive, orders, spread, answers, work = search
+    codes, longest = work.codes, orders.starts.shape[0] - 2
     distance, used = 0, -1
     for _ in range(MAX_STEPS):
         each = choose_secret(work, task, sensitive.excess)
@@ -461,19 +460,8 @@ def permute_row(
             else:
                 n_choices, size = choose_places(work, task, work.local[each], longest)
             if 2 <= size <= longest:
-                n_answers, gone = try_orders(
-                    trie,
-                    work,
-                    task,
-                    sensitive,
-                    orders,
-                    spread,
-                    answers,
-                    -1 if is_whole else secret,
-                    n_choices,
-                    size,
-                    distance,
-                )
+                asked = -1 if is_whole else secret
+                n_answers, gone = try_orders(search, task, asked, n_choices, size, distance)
         if n_answers > 0:
             chosen = choose_answer(trie.nodes, spread, secret, answers, work.hits, n_answers, draw)
             for i in range(task.size):
@@ -489,29 +477,21 @@ def permute_row(
 
 
 @inner
-def solve_row(
-    trie: Trie,
-    work: Work,
-    task: Task,
-    sensitive: Sensitive,
-    orders: Orders,
-    spread: Spread,
-    answers: Answers,
-    draw: float,
-) -> tuple[int, int]:
+def solve_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
     """Write the row without sensitive patterns as SOLVED; return its distance and the permutation, or -1.
 
     Fewest patterns lost and ghosts made come first, then fewest deletions, then the smallest distance; so a
     deletion wins over a permutation that would do more harm, and the other way round. Where permutations are
     preferred, fewest deletions come first.
     """
+    trie, spread, work = search.trie, search.spread, search.work
     codes = work.codes
     for i in range(task.size):
         codes[CURRENT, i] = codes[SOLVED, i] = codes[ROW, i]
     if spread.mode == DELETE_ONLY:
         delete_rest(trie, work, SOLVED, task, True)
         return 0, -1
-    distance, used = permute_row(trie, work, task, sensitive, orders, spread, answers, draw)
+    distance, used = permute_row(search, task, draw)
     n_deleted = delete_rest(trie, work, CURRENT, task, False)
     effects, _ = weigh(trie, work, CURRENT, task, 0, 0)
     # Who asks for many permutations prefers them to deletions.
@@ -568,23 +548,12 @@ def count_use(spread: Spread, used: int) -> None:
 
 
 @njit
-def hide_rows(
-    first: int,
-    last: int,
-    rows: Rows,
-    changes: Changes,
-    trie: Trie,
-    sensitive: Sensitive,
-    orders: Orders,
-    spread: Spread,
-    answers: Answers,
-    work: Work,
-    min_support: int,
-) -> int:
+def hide_rows(search: Search, rows: Rows, changes: Changes, min_support: int, first: int, last: int) -> int:
     """Change the targets `first` to `last` one after the other; stop before one that there is no room for.
 
     Returns the number of the first target not changed.
     """
+    trie, sensitive, work = search.trie, search.sensitive, search.work
     codes = work.codes
     for target in range(first, last):
         if trie.sizes[N_NODES] + NEW_NODES > trie.nodes.shape[0]:
@@ -597,9 +566,7 @@ def hide_rows(
         forget_alphabet(n_local, work)
         remaining = changes.targets.size - target
         task = Task(size, n_local, n_possible, n_forbidden, min_support, remaining)
-        changes.distances[target], used = solve_row(
-            trie, work, task, sensitive, orders, spread, answers, changes.draws[target]
-        )
+        changes.distances[target], used = solve_row(search, task, changes.draws[target])
         last_change = -1
         for i in range(size):
             symbol = codes[SOLVED, i]
@@ -614,5 +581,5 @@ def hide_rows(
         for each in range(n_possible):
             sensitive.excess[work.possible[each]] -= contains(codes[ROW], 0, size, work.local[each])
         if used >= 0:
-            count_use(spread, used)
+            count_use(search.spread, used)
     return last

@@ -193,15 +193,14 @@ def sanitize(
         np.empty(_kernels.MAX_HITS, np.int64),
     )
     left = _kernels.Rows(distinct.items, distinct.offsets, distinct.weights.copy())
+    search = _kernels.Search(trie, sensitive, orders, spread, answers, work)
     done = 0
     while done < len(rows):
         progress(done / len(rows), "hiding patterns")
         last = min(done + BLOCK, len(rows))
-        reached = _kernels.hide_rows(
-            done, last, left, changes, trie, sensitive, orders, spread, answers, work, problem.min_support
-        )
+        reached = _kernels.hide_rows(search, left, changes, problem.min_support, done, last)
         if reached < last:
-            trie = widen(trie)
+            search = search._replace(trie=widen(search.trie))
         done = reached
     used = np.flatnonzero(spread.classes[:, USAGE])
     return Sanitized(
