@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sequester.attacks.risk import Risks
+from sequester.data import table as table_module
 from sequester.errors import InputError, UnattainableError
 from sequester.workflow.attack import attack
 from sequester.workflow.protect import dry_run, protect
@@ -56,6 +57,56 @@ def test_attacks_reasons_and_timings_are_in_the_internal_report(config):
     for words in ("Three risks", "What was changed, and why", "before this page was drawn"):
         assert words in page
     assert done.to_json()["attacks"]["tried"] == len(found["attacks"])
+
+
+P2KA = 'name = "p2ka"\nk = 3'
+SYMBOL = '[data.symbol]\ncolumn = "page"'
+HISTORIES = TOML.replace(SYMBOL, '[data.quasi.page]\nhierarchy = { kind = "flat" }').replace(
+    P2KA, 'name = "halt"\nk = 2\nc = 1\np = 1'
+)
+RECORDS = TOML.replace(SYMBOL, '[data.sensitive.page]\nprotect = "all"').replace(
+    P2KA, 'name = "reposition"\nl = 2\nsnapshot = "order"\nthen = "none"'
+)
+PLACES = """
+[data]
+path = "points.csv"
+person = "user"
+time = "at"
+[data.place]
+lat = "lat"
+lon = "lon"
+regions = { kind = "grid", cell = 2000 }
+[method]
+name = "p2ka"
+k = 2
+[release]
+path = "out"
+max_suppressed = 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("toml", "expected"),
+    [(TOML, 3), (HISTORIES, 3), (PLACES, 3), (RECORDS, 1)],
+    ids=["p2ka", "halt", "places", "records"],
+)
+def test_the_input_and_the_release_are_sorted_once_and_verify_alone_reads_again(
+    config, monkeypatch, toml, expected
+):
+    points = [f"u{who},2024-05-01T1{n}:00,47.{n}{who % 2},8.5\n" for who in range(6) for n in range(4)]
+    (config.parent / "points.csv").write_text("user,at,lat,lon\n" + "".join(points))
+    config.write_text(toml)
+    calls = []
+
+    def counting(source, schema):
+        calls.append(schema)
+        return prepare(source, schema)
+
+    prepare = table_module.prepare
+    monkeypatch.setattr(table_module, "prepare", counting)
+    protect(config)
+    # The input, the release, and the files that were written; records are no histories.
+    assert len(calls) == expected
 
 
 def test_nothing_of_it_is_in_the_release(config):

@@ -10,10 +10,14 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from sequester._repr import display_width, shown
+from sequester.data.places import REGION
+from sequester.data.sequences import Sequences
 from sequester.data.trajectories import METRES_PER_DEGREE
 from sequester.hierarchies.labels import counted
 from sequester.mining.support import sequences_of
-from sequester.release.plot import INK, RULE, SERIES, draw_bars
+from sequester.ragged import offsets_of
+from sequester.release.plot import INK, RULE, SERIES, draw_bars, lengths_of
+from sequester.release.release import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.data.places import Regions
-    from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.release.plot import Tally
     from sequester.release.release import Release
@@ -244,8 +247,6 @@ def as_png(svg: str) -> bytes:
     return bytes(vl_convert.svg_to_png(svg, scale=2))
 
 
-REGION = "region"
-"""The column of regions."""
 WAYS = 20
 """The most frequent ways from one region to another that are drawn."""
 _MAP_WIDTH = 436.0
@@ -406,11 +407,12 @@ def maps(release: Release, original: EventTable | None = None) -> list[Map]:
     """Return maps of a release and of the original; none where there are no places."""
     if release.regions is None:
         return []
-    table = release.table
+    offsets = offsets_of(lengths_of(release.frame[PERSON]))
+    released = Sequences.encoded(offsets, {REGION: release.frame[REGION]})
     if original is None:
-        return [Map("Visits per region", draw_map(release.regions, table))]
-    before = draw_map(release.regions, original, title="Visits per region, before", beside=[table])
-    after = draw_map(release.regions, table, title="Visits per region, after", beside=[original])
+        return [Map("Visits per region", draw_map(release.regions, released))]
+    before = draw_map(release.regions, original, title="Visits per region, before", beside=[released])
+    after = draw_map(release.regions, released, title="Visits per region, after", beside=[original])
     return [Map("Visits per region, before", before), Map("Visits per region, after", after)]
 
 
