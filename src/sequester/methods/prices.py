@@ -77,21 +77,23 @@ def _kept_by_levels(table: EventTable, purpose: Purpose, name: str) -> Amounts:
     leaves = tree.nodes_of(event_labels(table, name))
     kept = np.zeros(tree.height + 1)
     for target in classes_of(table, purpose):
-        kept[:-1] += [share_told(tree.levels[level][leaves], target) for level in range(tree.height)]
+        kept[:-1] += [
+            uncertainty_coefficient(tree.levels[level][leaves], target) for level in range(tree.height)
+        ]
     return np.maximum.accumulate(kept[::-1])[::-1]
 
 
-def share_told(values: Codes, target: Codes) -> float:
-    """Return the mutual information of two columns, as a share of the entropy of the second.
+def uncertainty_coefficient(values: Codes, target: Codes) -> float:
+    """Return the mutual information of two columns, as a share of the entropy of the second (Theil's U).
 
     Entropies are corrected for what few observations make them too small by (Miller and Madow); without that,
     a column of many values seems to tell everything.
 
     Examples
     --------
-    >>> share_told(np.array([1, 1, 2, 2] * 100), np.array([5, 5, 6, 6] * 100))
+    >>> uncertainty_coefficient(np.array([1, 1, 2, 2] * 100), np.array([5, 5, 6, 6] * 100))
     1.0
-    >>> share_told(np.array([1, 2, 1, 2] * 100), np.array([5, 5, 6, 6] * 100))
+    >>> uncertainty_coefficient(np.array([1, 2, 1, 2] * 100), np.array([5, 5, 6, 6] * 100))
     0.0
     """
     if not len(target):

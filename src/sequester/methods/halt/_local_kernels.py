@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     Amounts = npt.NDArray[np.float64]
 
-ENTRIES, CLOCK, LISTED, PICKS, LONELY, HOPELESS, LINKS, N_STATE = range(8)
+ENTRIES, CLOCK, LISTED, PICKS, UNBREAKABLE, INFEASIBLE, LINKS, N_STATE = range(8)
 """What the table keeps beside its arrays: entries in use, the clock of stamps, choices listed, picks made,
-lonely entries listed, the last entry that nothing allowed breaks (0: none), and links in use."""
+unbreakable entries listed, the last entry that nothing allowed breaks (0: none), and links in use."""
 FIRST, FIRST_NEW, WEIGHT, LOOKED_AT, LOOKED_AT_ALL, LINKED_AT, N_ROW_FIELDS = range(7)
 """Fields of a row: its first cell, its first cell that was not released before, its persons, and when none of
 its g-sequences without a star, and none at all, was last found to be rare; `NEVER` where one is. The last one
@@ -417,12 +417,12 @@ def _count_choices(shown: Shown, row: int) -> int:
 
 @inner
 def _collect(
-    shown: Shown, past: Past | None, row: int, with_stars: bool, rare: Counts, lonely: Counts
+    shown: Shown, past: Past | None, row: int, with_stars: bool, rare: Counts, unbreakable: Counts
 ) -> int:
     """List the choices of cells of a row that too few persons show; return how many.
 
     Those with stars are left out unless asked for. What nothing in this row breaks is noted in the state, or
-    listed as lonely where it has a star.
+    listed as unbreakable where it has a star.
     """
     n_rare, width, state, choices = 0, rare.shape[1] - 1, shown.state, shown.choices
     first_new, is_rare = shown.rows[row, FIRST_NEW], False
@@ -452,10 +452,10 @@ def _collect(
             if n_rare == rare.shape[0]:
                 break
         elif not has_star:
-            state[HOPELESS] = entry
-        elif not has_free and state[LONELY] < lonely.size:
-            lonely[state[LONELY]] = entry
-            state[LONELY] += 1
+            state[INFEASIBLE] = entry
+        elif not has_free and state[UNBREAKABLE] < unbreakable.size:
+            unbreakable[state[UNBREAKABLE]] = entry
+            state[UNBREAKABLE] += 1
     shown.rows[row, LOOKED_AT] = NEVER if n_rare > 0 else state[CLOCK]
     shown.rows[row, LOOKED_AT_ALL] = NEVER if is_rare else state[CLOCK]
     if past is None and not is_rare:
@@ -533,7 +533,7 @@ def sweep(
     power: float,
     enough: float,
     rare: Counts,
-    lonely: Counts,
+    unbreakable: Counts,
     scores: Counts,
     picks: Counts,
 ) -> int:
@@ -549,7 +549,7 @@ def sweep(
             is_full = not has_room(shown, row) or first_pick + n_cells > picks.shape[0]
             if is_full or shown.spent[0] > enough:
                 return row
-            n_rare = _collect(shown, past, row, with_stars, rare, lonely)
+            n_rare = _collect(shown, past, row, with_stars, rare, unbreakable)
             if n_rare > 0:
                 _cover(shown, row, rare, n_rare, power, scores, picks)
                 _suppress_picks(shown, past, row, picks, first_pick)

@@ -94,7 +94,7 @@ def price_match(
                 and is_free(shown, place)
                 and shown.items[item, STAR] == pattern[depth, LOW]
             ):
-                # A protected value is no company: it makes a star no safer.
+                # A protected value does not count: it makes a star no safer.
                 cost = shown.prices[item]
         if spent[depth] + cost < best:
             pattern[depth, PLACE] = place

@@ -451,9 +451,9 @@ class Elimination:
         for star, joining in growths.items():
             is_allowed[star] = True
             prices[star] = left[joining].sum()
-        is_hopeless = ~stack.hold(self.quasi.spread_down(is_allowed, parents))
-        if is_hopeless.any():
-            return Obstacle(Suppression(-1, stack, int(np.argmax(is_hopeless))))
+        is_infeasible = ~stack.hold(self.quasi.spread_down(is_allowed, parents))
+        if is_infeasible.any():
+            return Obstacle(Suppression(-1, stack, int(np.argmax(is_infeasible))))
         is_suppressed = draft.is_suppressed.copy()
         suppressions: list[Suppression] = []
         for item, row in stack.pick(self.quasi, parents, prices, is_allowed):
@@ -477,7 +477,7 @@ class Elimination:
         return Draft(draft.node, costs, is_suppressed, (*draft.suppressions, *suppressions))
 
     def _growths(self, draft: Draft) -> dict[int, Counts]:
-        """Return for each star the cheapest values that at least double its company when they join it.
+        """Return for each star the cheapest values that at least double its persons when they join it.
 
         Protected values join it last: they make it no safer.
         """
@@ -494,9 +494,9 @@ class Elimination:
             if len(free):
                 is_secret = column.is_secret[numbers[free] - column.first]
                 in_order = free[np.lexsort((costs[free], is_secret))]
-                company = np.cumsum(persons[in_order])
+                n_joined = np.cumsum(persons[in_order])
                 needed = max(self.extraction.thresholds.k, int(persons[own & draft.is_suppressed].sum()))
-                growths[column.first + column.star] = in_order[: int(np.searchsorted(company, needed)) + 1]
+                growths[column.first + column.star] = in_order[: int(np.searchsorted(n_joined, needed)) + 1]
         return growths
 
 

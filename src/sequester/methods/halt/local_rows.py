@@ -204,8 +204,8 @@ MOST_RARE = 4_096
 """Rare choices of cells of one row that are broken at one time."""
 CHOICE = 20
 """Company is chosen among so many times the persons who are needed."""
-MOST_COMPANY = 300
-"""G-sequences up to which company is looked for beside what is released as a value."""
+MOST_STARRED = 300
+"""G-sequences up to which rows that may join are looked for beside what is released as a value."""
 MOST_PRICED = 2_000_000
 """And rows times g-sequences."""
 
@@ -280,7 +280,7 @@ class LocalRows:
         self._is_item: Mask = ~is_secret & ~quasi.is_root
         most_cells = int(np.diff(self.offsets).max(initial=0))
         self._picks = np.empty((most_cells + 4096, kernel.N_PICK_FIELDS), np.int64)
-        self._lonely = np.empty(4096, np.int64)
+        self._unbreakable = np.empty(4096, np.int64)
         self._scores = np.zeros(most_cells, np.int64)
 
     @property
@@ -325,10 +325,10 @@ class LocalRows:
             while self._sweep(power, enough, with_stars=False):
                 if shown.spent[0] > enough:
                     return Obstacle()
-                if shown.state[kernel.HOPELESS]:
+                if shown.state[kernel.INFEASIBLE]:
                     break
-            if shown.state[kernel.HOPELESS]:
-                return Obstacle(self._cause(int(shown.state[kernel.HOPELESS])))
+            if shown.state[kernel.INFEASIBLE]:
+                return Obstacle(self._cause(int(shown.state[kernel.INFEASIBLE])))
             n_joined = self._join_stars()
             if isinstance(n_joined, Obstacle):
                 return n_joined
@@ -355,7 +355,7 @@ class LocalRows:
         Returns the persons who show it no more.
         """
         number, pattern = self._number(cause), self.pattern(cause)
-        n_broken, n_hopeless = 0, 0
+        n_broken, n_infeasible = 0, 0
         for row in rows.tolist():
             if n_broken >= needed:
                 break
@@ -363,8 +363,8 @@ class LocalRows:
             if self._break_row(row, pattern, number):
                 n_broken += int(self.weights[row])
             else:
-                n_hopeless += 1
-        return -1 if n_hopeless and n_broken < needed else n_broken
+                n_infeasible += 1
+        return -1 if n_infeasible and n_broken < needed else n_broken
 
     def _break_row(self, row: int, pattern: Counts, number: int) -> bool:
         """Suppress the cheapest cell of each match of a pattern in a row; return whether none is left."""
@@ -422,10 +422,10 @@ class LocalRows:
         chosen = np.lexsort((self.weights[candidates], costs))
         if rows is not None:
             chosen = chosen[rows[candidates[chosen]]]
-        company = np.cumsum(self.weights[candidates[chosen]])
-        if not len(company) or company[-1] < needed:
+        n_joined_persons = np.cumsum(self.weights[candidates[chosen]])
+        if not len(n_joined_persons) or n_joined_persons[-1] < needed:
             return Obstacle(cause)
-        chosen = chosen[: int(np.searchsorted(company, needed)) + 1]
+        chosen = chosen[: int(np.searchsorted(n_joined_persons, needed)) + 1]
         number, items = self._number(cause), np.array(cause.items)
         for row, own in zip(candidates[chosen].tolist(), places[chosen], strict=True):
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
@@ -525,7 +525,7 @@ class LocalRows:
                 power,
                 enough,
                 rare,
-                self._lonely,
+                self._unbreakable,
                 self._scores,
                 self._picks,
             )
@@ -541,17 +541,17 @@ class LocalRows:
         Returns how many rows have joined.
         """
         state = self._shown.state
-        lonely = set(self._lonely[: state[kernel.LONELY]].tolist())
-        state[kernel.LONELY] = 0
+        unbreakable = set(self._unbreakable[: state[kernel.UNBREAKABLE]].tolist())
+        state[kernel.UNBREAKABLE] = 0
         n_joined = 0
-        for entry in self._list_starred(lonely):
+        for entry in self._list_starred(unbreakable):
             persons = int(self._shown.entries[entry, kernel.COUNT])
             cause = self._cause(entry)
             values = [item for item in cause.items if self._star_of[item] != item]
             needed = self.k - persons
             if not 0 < persons < self.k:
                 continue
-            if values and entry not in lonely:
+            if values and entry not in unbreakable:
                 _, costs, _ = self._price(cause, CHOICE * needed)
                 if (
                     len(costs) < needed
@@ -564,8 +564,8 @@ class LocalRows:
             n_joined += joined
         return n_joined
 
-    def _list_starred(self, lonely: set[int]) -> list[int]:
-        """List the rare entries with a star that may be given company: all of them where they are few."""
+    def _list_starred(self, unbreakable: set[int]) -> list[int]:
+        """List the rare entries with a star that other rows may join: all of them where they are few."""
         if not self.stars:
             return []
         entries = self._shown.entries[: self._shown.state[kernel.ENTRIES]]
@@ -579,10 +579,10 @@ class LocalRows:
             has_star[0], is_pure[0] = False, True
         is_rare = (entries[:, kernel.COUNT] > 0) & (entries[:, kernel.COUNT] < self.k)
         found = np.flatnonzero(is_rare & has_star)
-        if len(found) > MOST_COMPANY or len(found) * len(self.weights) > MOST_PRICED:
-            is_lonely = np.zeros(len(entries), np.bool_)
-            is_lonely[list(lonely)] = True
-            found = np.flatnonzero(is_rare & has_star & (is_pure | is_lonely))
+        if len(found) > MOST_STARRED or len(found) * len(self.weights) > MOST_PRICED:
+            is_unbreakable = np.zeros(len(entries), np.bool_)
+            is_unbreakable[list(unbreakable)] = True
+            found = np.flatnonzero(is_rare & has_star & (is_pure | is_unbreakable))
         return [int(entry) for entry in found]
 
     def _cause(self, entry: int) -> Cause:

@@ -190,7 +190,7 @@ class KCPMethod(HistoryMethod):
         return reasons_of(self, release.change_list, original)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
-        """Ask for less company, a surer adversary, or one who knows less; or allow one column more."""
+        """Ask for a smaller k, a larger c or a smaller p; or allow one more column."""
         k, c, *rules = super().relaxations(original)
         return (k, c, RelaxationPath.of(self, "p", downwards(self.p, 1)), *rules)
 

@@ -301,29 +301,29 @@ def is_private(patterns: Patterns, nodes: Codes, alike: Counts, with_none: bool)
     """Return whether each pattern stays within its bound, and the sums within those of the groups.
 
     By the exact measure the outcome that a tuple is no pattern counts, too. With N tuples, H of them
-    patterns, and per image F tuples and H_g patterns, what is told of that outcome, the sum over images of
+    patterns, and per image F tuples and H_g patterns, the leakage about that outcome, the sum over images of
     P[none, g] log2 (P[none, g] / (P[none] P[g])), is what is open about N of which H are patterns, less the
     sum of what is open about F of which H_g are. Images without a pattern have nothing open.
 
     Without `with_none` that outcome is left out of the sums of groups. Only `alike` matters then, and
-    whatever is told falls as it rises.
+    the leakage falls as it rises.
     """
     numbers = patterns.numbers
     for group in range(patterns.group_numbers.shape[0]):
         n_tuples, bound = patterns.group_numbers[group, SIZE], patterns.group_numbers[group, GROUP_BOUND]
-        told = 0.0
+        leaked = 0.0
         for pattern in range(alike.size):
             if patterns.groups[pattern] != group:
                 continue
             hits = numbers[pattern, HITS]
             bits = numbers[pattern, SHARE] * np.log2(n_tuples / alike[pattern])
-            told += bits
+            leaked += bits
             if patterns.is_exact:
                 others = _open_nats(n_tuples, hits) - _open_nats(float(alike[pattern]), hits)
                 bits += others / n_tuples / np.log(2.0)
             if bits > numbers[pattern, PATTERN_BOUND]:
                 return False
-        if told > bound:
+        if leaked > bound:
             return False
         if patterns.is_exact and with_none and bound < np.inf:
             n_hits, still_open = 0.0, 0.0
@@ -333,11 +333,11 @@ def is_private(patterns: Patterns, nodes: Codes, alike: Counts, with_none: bool)
                     hits = _hits_alike(patterns, nodes, alike, pattern)
                     if hits >= 0:
                         still_open += _open_nats(float(alike[pattern]), hits)
-            told = (_open_nats(n_tuples, n_hits) - still_open) / n_tuples / np.log(2.0)
+            leaked = (_open_nats(n_tuples, n_hits) - still_open) / n_tuples / np.log(2.0)
             for pattern in range(alike.size):
                 if patterns.groups[pattern] == group:
-                    told += numbers[pattern, SHARE] * np.log2(n_tuples / alike[pattern])
-            if told > bound:
+                    leaked += numbers[pattern, SHARE] * np.log2(n_tuples / alike[pattern])
+            if leaked > bound:
                 return False
     return True
 

@@ -208,8 +208,8 @@ def _exchange(
         if change[first] >= gain - near or trials >= most_trials:
             break
         for second in order:
-            too_dear = change[first] + change[second] >= gain - near
-            if moves[second, 2] == ALONE and (too_dear or moves[second, 0] == moves[first, 0]):
+            is_too_costly = change[first] + change[second] >= gain - near
+            if moves[second, 2] == ALONE and (is_too_costly or moves[second, 0] == moves[first, 0]):
                 continue
             # The saving move comes last: it may take a symbol out of a block that is lifted.
             _copy(depths, both)

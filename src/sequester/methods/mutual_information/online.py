@@ -276,7 +276,9 @@ class ExactLeakageAccount:
         none = counts.pop(None, (0, 0))
         shown = (group.of_joint - self.of_images) / UNIT + _bits(root) + _bits(others)
         shown -= sum(_bits(off) + _bits(on) for off, on in (*counts.values(), none))
-        told = {(0, 0)} | set(counts.values()) if len(counts) < len(group.patterns) else set(counts.values())
+        joint_counts = (
+            {(0, 0)} | set(counts.values()) if len(counts) < len(group.patterns) else set(counts.values())
+        )
         fixed = sum(_mixed(off, on) for off, on in counts.values())
         back = group.density * comb(self.window, self.length - 1) * self.window
         worst, fewest = 0.0, 0
@@ -285,7 +287,7 @@ class ExactLeakageAccount:
             secret = min(most, group.density * most + back + most - fewest)
             between = _mixed(others, root + most) - fixed
             largest = between - _mixed(none[0], none[1] + most)
-            for off, on in told:
+            for off, on in joint_counts:
                 here = _mixed(none[0], none[1] + most - secret) + _mixed(off, on + secret) - _mixed(off, on)
                 largest = max(largest, between - here)
             worst = max(worst, (shown + largest) / (self.total + fewest))

@@ -183,11 +183,11 @@ def closest_paths(
                     if key > best[lane]:
                         best[lane], nodes[first + lane] = key, node
             # Each level below adds at most one, and no path has more in common with a row than it has items.
-            hope = 0
+            reachable = 0
             for lane in range(LANES):
                 reach = min(sizes[lane], length[lane] + height)
-                hope |= best[lane] - ((reach << _UNIT) - (depth + reach - length[lane]))
-            node = node + 1 if hope < 0 else ends[node]
+                reachable |= best[lane] - ((reach << _UNIT) - (depth + reach - length[lane]))
+            node = node + 1 if reachable < 0 else ends[node]
         for lane in range(n_together):
             row = rows[first + lane]
             for i in range(offsets[row], offsets[row + 1]):
@@ -225,8 +225,8 @@ def closest_of_long(
             if (length << _UNIT) - depth > best:
                 best, nodes[number] = (length << _UNIT) - depth, node
             reach = min(row.size, length + heights[node])
-            hope = (reach << _UNIT) - (depth + reach - length)
-            node = node + 1 if hope > best else ends[node]
+            reachable = (reach << _UNIT) - (depth + reach - length)
+            node = node + 1 if reachable > best else ends[node]
         for i in range(row.size):
             places[row[i]] = 0
 
@@ -301,8 +301,8 @@ def heaviest_paths(
                 best, best_depth, best_node = weight, depth, node
             # Each level below adds a pair at most, and a row has no more pairs than items.
             reach = min(np.int64(size) * WHOLE, weight + np.int64(heights[node]) * WHOLE)
-            is_hope = reach > best or (reach == best and depth < best_depth)
-            node = node + 1 if is_hope else ends[node]
+            is_promising = reach > best or (reach == best and depth < best_depth)
+            node = node + 1 if is_promising else ends[node]
         nodes[i] = best_node
 
 

@@ -11,7 +11,7 @@ lengths of the lists, ``totals[j % w, s]`` sums over `d`.
 
 The persons of a slot are a hash table, a power of two of cells. A cell is 0 where it is free; otherwise its
 upper 62 bits tell who stands there and its lower two whether they have a record in the slot. Persons who
-share these bits of their scrambled number count as one, which keeps them apart and breaks no promise.
+share these bits of their mixed number count as one, which keeps them apart and breaks no promise.
 
 What a relay gains depends on counts alone; which records it takes, on who is where.
 """
@@ -86,7 +86,7 @@ class SlotLists(NamedTuple):
 
 
 @njit
-def scramble(number: np.uint64) -> np.uint64:
+def xorshift(number: np.uint64) -> np.uint64:
     """Spread the bits of a number: one step of Marsaglia's xorshift, which leaves only 0 where it is."""
     # Shifts alone: what a product would lose is an error where kernels run without the compiler.
     number ^= number << _13
@@ -97,7 +97,7 @@ def scramble(number: np.uint64) -> np.uint64:
 @njit
 def draw(state: npt.NDArray[np.uint64], below: int) -> int:
     """Draw a number from 0 to `below` - 1 and move the state on. Requires ``below > 0`` and ``state > 0``."""
-    state[0] = scramble(state[0])
+    state[0] = xorshift(state[0])
     return int((state[0] >> _11) % np.uint64(below))
 
 
@@ -105,7 +105,7 @@ def draw(state: npt.NDArray[np.uint64], below: int) -> int:
 def place_of(cells: Cells, person: int) -> int:
     """Return the place of a person in a set, or the free place where they would stand. Requires one."""
     mask = cells.size - 1
-    mixed = scramble(scramble(np.uint64(person)))
+    mixed = xorshift(xorshift(np.uint64(person)))
     who = mixed & _WHO
     place = int(mixed >> _11) & mask
     while cells[place] != FREE and cells[place] & _WHO != who:
@@ -125,7 +125,7 @@ def see(cells: Cells, person: int) -> int:
     place = int(place_of(cells, person))
     if cells[place] != FREE:
         return -1
-    cells[place] = scramble(scramble(np.uint64(person))) & _WHO | SEEN
+    cells[place] = xorshift(xorshift(np.uint64(person))) & _WHO | SEEN
     return place
 
 
@@ -134,7 +134,7 @@ def enter(cells: Cells, person: int) -> int:
     """Put a person in, or mark them again; returns how many places this took, 0 or 1."""
     place = place_of(cells, person)
     taken = int(cells[place] == FREE)
-    cells[place] = scramble(scramble(np.uint64(person))) & _WHO | IN
+    cells[place] = xorshift(xorshift(np.uint64(person))) & _WHO | IN
     return taken
 
 
@@ -498,7 +498,7 @@ def code_persons(people: Counts) -> Cells:
     """Return what the sets of slots tell persons apart by."""
     codes = np.empty(people.size, np.uint64)
     for place in range(people.size):
-        codes[place] = scramble(scramble(np.uint64(people[place]))) & _WHO
+        codes[place] = xorshift(xorshift(np.uint64(people[place]))) & _WHO
     return codes
 
 
@@ -601,7 +601,7 @@ def rearrange(
 
 
 @njit
-def shake(number: int, level_parts: tuple[int, int], lists: SlotLists) -> None:
+def perturb(number: int, level_parts: tuple[int, int], lists: SlotLists) -> None:
     """Add relays that nothing asks for, and hold back records that could stay, a few, by chance.
 
     Eligibility stays: a relay goes to a value below the level, what is held back one by one is to spare, and

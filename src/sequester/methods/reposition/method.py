@@ -268,12 +268,12 @@ class SnapshotMethod(Method):
             for column in schema.quasi
             if column in columns
         ]
-        told_times = (schema.order, *schema.time_columns, *schema.derive)
+        time_columns = (schema.order, *schema.time_columns, *schema.derive)
         lines += [
             f"column {column!r} tells when a record came, and {self.name} never publishes that: it cannot be "
             "a quasi-identifier"
             for column in schema.quasi
-            if column in told_times
+            if column in time_columns
         ]
         if self.then != "none" and not schema.quasi:
             lines.append(f'then = "{self.then}" needs quasi-identifiers, and there are none: then = "none"')

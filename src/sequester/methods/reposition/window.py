@@ -129,7 +129,7 @@ class Window:
         mu = np.array(self.costs.mu)
         relays, steps = _kernels.relay_all(number, parts, mu, self._betas(), self.randomize, self.lists)
         if self.randomize:
-            _kernels.shake(number, parts, self.lists)
+            _kernels.perturb(number, parts, self.lists)
         if self.search == "improve" and self.lists.held_counts.any():
             self._plan_again()
         self.n_relays += int(relays)
@@ -351,7 +351,7 @@ class Window:
 
     def _seed(self, number: int) -> None:
         """Draws depend on the seed and the snapshot only, so that a stream may stop and go on anywhere."""
-        state = _kernels.scramble(np.uint64((self.seed ^ (number * 0x9E3779B97F4A7C15)) % 2**64))
+        state = _kernels.xorshift(np.uint64((self.seed ^ (number * 0x9E3779B97F4A7C15)) % 2**64))
         self.lists.state[0] = state if state else np.uint64(1)
 
     def _empty(self, *, n_values: int, capacity: int, places: int) -> SlotLists:
