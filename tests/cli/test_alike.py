@@ -12,7 +12,7 @@ import pytest
 from sequester.errors import InputError
 from sequester.workflow.config import Config
 from sequester.workflow.follow import follow
-from sequester.workflow.protect import _part_of
+from sequester.workflow.protect import sample_share
 
 HEAD = "PID,VID,ZIP,Disease\n"
 VISITS = HEAD + "".join(
@@ -107,7 +107,7 @@ def test_merged(put, run):
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_a_dry_run_tries_persons_with_all_of_their_rows(put, share):
     config = Config.load(put("merge") / "release.toml")
-    part = _part_of(config.table(), config.frame(), config.schema, share)
+    part = sample_share(config.table(), share)
     whole = dict(zip(config.table().persons, np.diff(config.table().person_offsets), strict=True))
     assert part.n_persons == round(share * 10)
     assert dict(zip(part.persons, np.diff(part.person_offsets), strict=True)).items() <= whole.items()

@@ -43,7 +43,6 @@ _DECIDE = 'say alike = "merge" or alike = "keep"'
 
 Group = tuple[str, ...]
 """Labels that look alike."""
-_PERSONS = Schema(person="person", alike="merge")
 
 
 def canonical_labels(labels: pl.Series) -> pl.Series:
@@ -289,13 +288,6 @@ def _may_differ(values: pl.Series, noun: str) -> bool:
 
 def _replaced(text: pl.Series, becomes: Mapping[str, str | None]) -> pl.Series:
     return text.replace(list(becomes), pl.Series(list(becomes.values()), dtype=pl.String))
-
-
-def merged_persons(persons: pl.Series) -> pl.Series:
-    """Return person keys as text, those that look alike merged into one."""
-    text = as_text(persons)
-    frame = settle_keys(pl.DataFrame({"person": text}), _PERSONS, [])
-    return frame["person"]
 
 
 def settle_attributes(

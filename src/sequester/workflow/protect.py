@@ -7,14 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-import polars as pl
-
 from sequester.attacks.singling_out import SinglingOut
-from sequester.data.alike import merged_persons
-from sequester.data.schema import ALL, ROW
-from sequester.data.table import EventTable
-from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.explanation import explain
@@ -37,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sequester.data.schema import Schema
+    from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.explanation import Explanation
@@ -427,12 +420,11 @@ def dry_run(
     job = Job.of(Config.load(config), **asked)
     progress(0.0, "reading")
     started = time.monotonic()
-    frame = job.config.frame(collect, engine=engine)
-    table = job.config.table_of(frame, collect)
+    table = job.config.table(collect, engine=engine)
     reading = time.monotonic() - started
     collect(*check_problems(table))
     job.method.accept(job.method.view(table))
-    trial, tried, seconds = _try(job, table, frame, engine, part(progress, 0.2, 0.7), collect)
+    trial, tried, seconds = _try(job, table, engine, part(progress, 0.2, 0.7), collect)
     found = attack_main(trial, tried, engine=engine, progress=part(progress, 0.7, 1.0))
     singled_out = trial.singled_out
     if singled_out is not None and singled_out.unit == "persons" and tried.n_owners != table.n_owners:
@@ -458,7 +450,6 @@ def dry_run(
 def _try(
     job: Job,
     table: EventTable,
-    frame: pl.DataFrame,
     engine: Engine | None,
     progress: Progress,
     collect: WarningCollector,
@@ -469,7 +460,7 @@ def _try(
         # What a part draws warnings for need not be so for the whole.
         nothing = WarningCollector()
         try:
-            half, some = (_part_of(table, frame, job.config.schema, each) for each in (share / 2, share))
+            half, some = (sample_share(table, each) for each in (share / 2, share))
             _, shorter = _timed(job, half, table, engine, part(progress, 0.0, 0.3), nothing)
             trial, longer = _timed(job, some, table, engine, part(progress, 0.3, 1.0), nothing)
         except (UnattainableError, InputError):
@@ -500,19 +491,6 @@ def _timed(
     return release, seconds
 
 
-def _part_of(table: EventTable, frame: pl.DataFrame, schema: Schema, share: float) -> EventTable:
-    """Take some persons, with all of their rows: trips and regions come from all points."""
-    if table.demographics is not None:
-        return table.sample(
-            persons=max(round(share * table.n_persons), 1), events=table.n_events, seed="part"
-        )
-    persons = table.joined().persons
-    count = max(round(share * len(persons)), 1)
-    chosen = persons.gather(np.sort(np.random.default_rng(0).choice(len(persons), count, replace=False)))
-    if schema.person == ROW:
-        return EventTable(frame[chosen.cast(pl.Int64).to_numpy() - 1], schema)
-    if schema.person == ALL:
-        return table
-    keys = frame[schema.input_name(schema.person)]
-    keys = merged_persons(keys) if schema.alike == "merge" else as_text(keys)
-    return EventTable(frame.filter(keys.is_in(chosen)), schema)
+def sample_share(table: EventTable, share: float) -> EventTable:
+    """Return so large a share of the persons, drawn at random, with all of their events."""
+    return table.sample(persons=max(round(share * table.n_owners), 1), events=table.n_events, seed="part")
