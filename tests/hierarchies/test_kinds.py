@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies import MISSING, Hierarchy, lint
-from sequester.hierarchies.kinds import plain, two_digits
+from sequester.hierarchies.kinds import decimal, two_digits
 
 
 def chain(tree, value):
@@ -160,8 +160,8 @@ def test_every_whole_number_lies_in_its_ranges(values, factors, origin):
 
 @given(st.fractions(max_denominator=1000).filter(lambda x: (10**9 * x).denominator == 1))
 def test_plain_numbers_read_back(number):
-    assert Fraction(plain(number)) == number
-    assert "e" not in plain(number)
+    assert Fraction(decimal(number)) == number
+    assert "e" not in decimal(number)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9), max_value=10**9))

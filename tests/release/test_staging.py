@@ -13,7 +13,7 @@ import pytest
 
 from release.samples import Pages, release_of
 from sequester.errors import InputError
-from sequester.release.staging import Target, defer_interrupts, staging
+from sequester.release.staging import OutputFolders, defer_interrupts, staging
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 
@@ -31,7 +31,7 @@ def seen(out: Path) -> dict[str, str]:
 
 
 def test_folders_are_aside_private_and_gone_at_the_end(tmp_path):
-    with staging(Target.of(tmp_path / "out"), force=False) as stage:
+    with staging(OutputFolders.of(tmp_path / "out"), force=False) as stage:
         assert [path.parent for path in stage.aside.folders] == [tmp_path / "out"] * 2
         assert {path.stat().st_mode & 0o777 for path in stage.aside.folders} == {0o700}
         assert all(path.name.startswith(".") for path in stage.aside.folders)
@@ -44,7 +44,7 @@ def test_folders_made_for_nothing_are_removed_and_others_stay(tmp_path):
     class StopError(Exception):
         pass
 
-    with pytest.raises(StopError), staging(Target.of(tmp_path / "there" / "a" / "b"), force=False):
+    with pytest.raises(StopError), staging(OutputFolders.of(tmp_path / "there" / "a" / "b"), force=False):
         raise StopError
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
@@ -54,7 +54,7 @@ def test_a_folder_that_somebody_else_uses_meanwhile_stays(tmp_path):
         pass
 
     def stopped() -> None:
-        with staging(Target.of(tmp_path / "made" / "out"), force=False):
+        with staging(OutputFolders.of(tmp_path / "made" / "out"), force=False):
             fill(tmp_path / "made" / "theirs", "theirs")
             raise StopError
 
@@ -134,7 +134,7 @@ def test_the_next_run_tidies_up_after_one_that_was_killed(tmp_path, killed):
     left, expected = LEFT[killed]
     for name, text in left.items():
         fill(tmp_path / name, text)
-    with staging(Target.of(tmp_path), force=True):
+    with staging(OutputFolders.of(tmp_path), force=True):
         found = seen_without_new(tmp_path)
     assert found == expected
     assert seen(tmp_path) == expected
@@ -155,7 +155,7 @@ def test_a_release_that_comes_back_is_not_overwritten_without_force(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="without renames over folders that are open")
 def test_two_runs_wait_for_each_other(tmp_path):
-    target, order = Target.of(tmp_path), []
+    target, order = OutputFolders.of(tmp_path), []
     inside, go_on = threading.Event(), threading.Event()
 
     def first() -> None:
@@ -269,7 +269,7 @@ def test_killed_at_any_step_of_the_exchange_one_whole_release_is_there_after_the
     visible = (tmp_path / "release").exists()
     if visible:
         assert verify(tmp_path / "release")
-    with staging(Target.of(tmp_path), force=True):
+    with staging(OutputFolders.of(tmp_path), force=True):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["internal", "release"]
     assert verify(tmp_path / "release")
@@ -328,7 +328,7 @@ def test_what_cannot_be_put_back_is_named_the_rest_goes_back_and_the_next_run_do
             write(release_of(), tmp_path, report=Pages(), force=True)
     assert len(raised.value.lines) == 1
     assert verify(tmp_path / "release").certificate_sha256 == older.certificate_sha256
-    with staging(Target.of(tmp_path), force=True):
+    with staging(OutputFolders.of(tmp_path), force=True):
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["internal", "release"]
     assert (tmp_path / "internal" / "changes.parquet").exists()
@@ -337,4 +337,4 @@ def test_what_cannot_be_put_back_is_named_the_rest_goes_back_and_the_next_run_do
 @pytest.mark.parametrize("places", [("a\0b", None), ("out", "a\0b")])
 def test_a_nul_character_is_refused(places):
     with pytest.raises(InputError, match=r"^'a\\x00b' cannot be written: it has a NUL character$"):
-        Target.of(*places)
+        OutputFolders.of(*places)

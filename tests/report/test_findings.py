@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sequester.hierarchies import Hierarchy
-from sequester.release.plot import values_of
+from sequester.release.plot import count_values
 from sequester.report.findings import generalization_levels, level_text
 
 TREE = Hierarchy.from_tree({"acute": {"cold": {}, "airways": ["flu", "croup"]}, "asthma": {}})
@@ -16,7 +16,7 @@ TREE = Hierarchy.from_tree({"acute": {"cold": {}, "airways": ["flu", "croup"]}, 
 
 @given(st.lists(st.sampled_from(sorted(TREE.labels)), min_size=1, max_size=12))
 def test_cells_are_counted_by_level(cells):
-    values = {"ill": values_of(pl.Series(cells))}
+    values = {"ill": count_values(pl.Series(cells))}
     (found,) = generalization_levels(values, {"ill": TREE.above(cells)}, {"ill": TREE})
     assert found.height == 3
     counted = {}
@@ -32,7 +32,7 @@ def test_cells_are_counted_by_level(cells):
 
 def test_a_recipient_is_told_what_values_stand_for_and_not_how_deep_the_hierarchy_was():
     cells = ["acute", "acute", "acute", "*", "asthma"]
-    values = {"ill": values_of(pl.Series(cells))}
+    values = {"ill": count_values(pl.Series(cells))}
     (found,) = generalization_levels(values, {"ill": TREE.above(cells)})
     assert [(step.title, step.cells, level_text(step)) for step in found.steps] == [
         ("as recorded", 1, "1 value, such as asthma"),
@@ -42,6 +42,6 @@ def test_a_recipient_is_told_what_values_stand_for_and_not_how_deep_the_hierarch
 
 
 def test_columns_without_values_or_hierarchies_are_left_out():
-    empty = values_of(pl.Series([], dtype=pl.String))
+    empty = count_values(pl.Series([], dtype=pl.String))
     assert generalization_levels({"ill": empty}, {"ill": TREE.above([])}) == []
     assert generalization_levels({}, {"ill": TREE.above([])}) == []

@@ -15,7 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sequester._repr import short_labels
-from sequester.release.plot import INK, RULE, SERIES, Tally, lengths_of, per_person, per_value, values_of
+from sequester.release.plot import (
+    INK,
+    RULE,
+    SERIES,
+    Tally,
+    count_values,
+    lengths_of,
+    tally_lengths,
+    tally_values,
+)
 from sequester.report.plot import bars
 
 
@@ -131,7 +140,7 @@ def bounds(label):
 )
 def test_bins_hold_everybody_once(first, second):
     lengths = {"before": np.array(first, np.int64), "after": np.array(second, np.int64)}
-    tally = per_person(lengths)
+    tally = tally_lengths(lengths)
     ranges = [bounds(label) for label in tally.labels]
     assert all(high + 1 == low for (_, high), (low, _) in itertools.pairwise(ranges))
     for name, values in lengths.items():
@@ -141,19 +150,19 @@ def test_bins_hold_everybody_once(first, second):
 
 
 def test_few_lengths_are_shown_one_by_one_and_many_in_steps():
-    assert per_person({"released": np.array([2, 12])}).labels == tuple(map(str, range(2, 13)))
-    assert per_person({"released": np.array([1, 13])}).labels == ("1", "2", "3", "4", "5", "6–10", "11–20")
-    assert per_person({"released": np.array([10, 10_000])}).labels[-1] == "5,001–10,000"
+    assert tally_lengths({"released": np.array([2, 12])}).labels == tuple(map(str, range(2, 13)))
+    assert tally_lengths({"released": np.array([1, 13])}).labels == ("1", "2", "3", "4", "5", "6–10", "11–20")
+    assert tally_lengths({"released": np.array([10, 10_000])}).labels[-1] == "5,001–10,000"
 
 
 def test_nobody_gives_no_bins():
-    assert per_person({"released": np.array([], np.int64)}).labels == ()
+    assert tally_lengths({"released": np.array([], np.int64)}).labels == ()
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("bcd")), st.integers(1, 4))
 def test_values_are_ordered_by_count_then_label(before, after, top):
-    series = {"before": values_of(text(before)), "after": values_of(text(after))}
-    tally = per_value(series, top=top)
+    series = {"before": count_values(text(before)), "after": count_values(text(after))}
+    tally = tally_values(series, top=top)
     both = Counter(before) + Counter(after)
     expected = sorted(both, key=lambda label: (-both[label], label))
     assert list(tally.labels) == expected[:top]
@@ -162,18 +171,18 @@ def test_values_are_ordered_by_count_then_label(before, after, top):
 
 
 def test_equally_frequent_numbers_stand_in_the_order_of_numbers():
-    assert per_value({"released": values_of(text(["10", "9"]))}).labels == ("9", "10")
+    assert tally_values({"released": count_values(text(["10", "9"]))}).labels == ("9", "10")
 
 
 @given(st.lists(st.sampled_from(["a", "b", None])))
 def test_values_of_a_column(values):
     expected = Counter("(missing)" if value is None else value for value in values)
-    assert dict(values_of(text(values)).iter_rows()) == dict(expected)
+    assert dict(count_values(text(values)).iter_rows()) == dict(expected)
 
 
 @pytest.mark.parametrize("values", [[1, 1, 2], [1.5, 1.5, None], [True, True, False]])
 def test_values_that_are_no_text(values):
-    assert values_of(pl.Series("x", values))["count"].sum() == 3
+    assert count_values(pl.Series("x", values))["count"].sum() == 3
 
 
 def test_lengths():

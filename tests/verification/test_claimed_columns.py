@@ -14,7 +14,7 @@ import sequester as sq
 from sequester.errors import InputError
 from sequester.privacy import LDiversity
 from sequester.release.folder import hash_file
-from sequester.verification.parquet import check_parquet
+from sequester.verification.parquet import check_structure
 from sequester.verification.verify import verify
 from sequester.workflow.stream.stream import stream
 from sequester.workflow.verify import verify_release
@@ -188,11 +188,11 @@ class TestParquet:
         ).with_columns(page=pl.Series([labels[i % 5] for i in range(height)], dtype=pl.String))
         for options in ({"compression": "zstd", "row_group_size": groups}, {"statistics": False}, {}):
             frame.write_parquet(tmp_path / "a.parquet", **options)
-            assert check_parquet(tmp_path / "a.parquet", frame) == []
+            assert check_structure(tmp_path / "a.parquet", frame) == []
 
     def test_another_writer_is_named(self, tmp_path):
         frame = pl.DataFrame({"page": ["a", "b"]})
-        assert "not written by the software" in check_parquet(self.write(tmp_path, frame), frame)[0]
+        assert "not written by the software" in check_structure(self.write(tmp_path, frame), frame)[0]
 
     @pytest.mark.parametrize(
         ("old", "new", "reason"),
@@ -208,7 +208,7 @@ class TestParquet:
         head, _, tail = data.rpartition(old)
         assert head
         (tmp_path / "a.parquet").write_bytes(head + new + tail)
-        assert reason in check_parquet(tmp_path / "a.parquet", frame)[0]
+        assert reason in check_structure(tmp_path / "a.parquet", frame)[0]
 
     def test_a_schema_of_arrow_with_more_in_it_is_named(self, tmp_path):
         frame = pl.DataFrame({"page": ["a", "b"]})
@@ -216,7 +216,7 @@ class TestParquet:
         path = self.write(tmp_path, pa.table([["a", "b"]], schema=pa.schema([field])))
         data = path.read_bytes().replace(b"parquet-cpp-arrow version", b"Polars (python.x) version")
         path.write_bytes(data)
-        assert check_parquet(path, frame)
+        assert check_structure(path, frame)
 
 
 @pytest.mark.parametrize("name", ["k", "c", "p", "levels", "stars", "protect"])

@@ -14,7 +14,7 @@ from sequester.datasets import make
 from sequester.engine import LocalEngine
 from sequester.errors import InputError
 from sequester.release.folder import read_certificate
-from sequester.verification.contents import read_contents
+from sequester.verification.contents import read_release
 from sequester.workflow.convert import Roles, Source, partition
 from sequester.workflow.protect import protect
 from verification import honest
@@ -128,7 +128,7 @@ def test_open_has_the_same_rows_and_verify_reads_codes(made):
     assert many.frame.schema == one.frame.schema
     assert many.expected_counts("ZIP").equals(one.expected_counts("ZIP"))
     certificate, _ = read_certificate(made / "many/release")
-    contents, findings = read_contents(made / "many/release", certificate)
+    contents, findings = read_release(made / "many/release", certificate)
     assert not findings
     assert {str(contents.frame[name].dtype) for name in ("AdmYr", "ZIP", "Disease")} == {"Categorical"}
 

@@ -17,7 +17,7 @@ from sequester.privacy.model import RecordModel
 from sequester.release.certificate import rebuild_table
 from sequester.release.folder import read_certificate
 from sequester.verification.claim import claimed_model
-from sequester.verification.contents import read_contents
+from sequester.verification.contents import read_release
 from verification.doctoring import edit_certificate, rehash
 from verification.published import Published, publish
 
@@ -73,7 +73,7 @@ def certify(folder):
     try:
         certificate, _ = read_certificate(folder)
         model = claimed_model(certificate)
-        contents, _ = read_contents(folder, certificate, ours=True)
+        contents, _ = read_release(folder, certificate, ours=True)
         if contents is None:
             return
     except InputError:

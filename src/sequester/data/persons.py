@@ -202,7 +202,7 @@ def places_of_keys(keys: pl.Series, persons: pl.Series) -> pl.Series:
     return pl.DataFrame({"key": wanted}).join(places, on="key", how="left", maintain_order="left")["place"]
 
 
-def match_alike(
+def match_persons(
     keys: pl.Series, persons: pl.Series, places: pl.Series, schema: Schema, problems: list[Problem]
 ) -> pl.Series:
     """Return the places among `keys` of persons of the events, where they look alike: merged, or refused.

@@ -17,7 +17,7 @@ from sequester.data.persons import (
     LEFT_OUT,
     Persons,
     invalid_rows,
-    match_alike,
+    match_persons,
     places_of_keys,
     read_persons,
     refuse_persons,
@@ -522,7 +522,7 @@ def _with_persons(
         raise SchemaError(*(f"persons: {line}" for line in error.lines)) from None
     of_person = places_of_keys(keys, table.persons)
     if of_person.null_count():
-        of_person = match_alike(keys, table.persons, of_person, schema, problems)
+        of_person = match_persons(keys, table.persons, of_person, schema, problems)
         refuse_persons(problems)
     if of_person.null_count():
         is_unknown = of_person.is_null().to_numpy()

@@ -9,7 +9,7 @@ import polars as pl
 
 from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import MOST_PERSONS, check_persons, generator, repeat_keys
+from sequester.datasets.draws import MOST_PERSONS, check_n_persons, generator, repeat_keys
 from sequester.hierarchies import Hierarchy
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def make(*, persons: int = 1, seed: str = SEED, days: int = 180, regularity: flo
     >>> log.columns, log["at"].is_sorted(), set(log["activity"]) <= set(taxonomy())
     (['user', 'at', 'activity'], True, True)
     """
-    check_persons(persons)
+    check_n_persons(persons)
     in_range("days", days, 1)
     in_range("persons times days", persons * days, 1, MOST_PERSONS)
     in_range("regularity", regularity, 0, 1)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import check_persons, generator, repeat_keys
+from sequester.datasets.draws import check_n_persons, generator, repeat_keys
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.ragged import offsets_of
 
@@ -57,7 +57,7 @@ def make(*, persons: int = 10_000, seed: str = SEED) -> pl.DataFrame:
     >>> clicks.equals(make(persons=2, seed="any text"))
     True
     """
-    check_persons(persons)
+    check_n_persons(persons)
     chance = generator("clicks", seed)
     lengths = _lengths(chance, persons)
     pages = _walk(chance, lengths)

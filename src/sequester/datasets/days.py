@@ -9,7 +9,7 @@ import polars as pl
 
 from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import check_persons, generator, repeat_keys
+from sequester.datasets.draws import check_n_persons, generator, repeat_keys
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -75,7 +75,7 @@ def make(
     >>> records["date"].is_sorted(), records.select("date", "patient").is_unique().all()
     (True, True)
     """
-    check_persons(persons)
+    check_n_persons(persons)
     in_range("days", days, 1)
     in_range("mean_records", mean_records, 1)
     in_range("skew", skew, 0)

@@ -24,7 +24,7 @@ MOST_PERSONS = 10_000_000
 """More are refused: their events would fill the memory of most machines."""
 
 
-def check_persons(persons: int) -> None:
+def check_n_persons(persons: int) -> None:
     """Refuse a number of persons that cannot be made."""
     in_range("persons", persons, 1, MOST_PERSONS)
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import check_persons, generator, repeat_keys
+from sequester.datasets.draws import check_n_persons, generator, repeat_keys
 from sequester.io.parquet import write_parquet
 from sequester.ragged import offsets_of, owners_of, places_of
 
@@ -57,7 +57,7 @@ def make(
     >>> visits.filter(pl.col("Disease").is_in(PROTECTED))["PID"].n_unique()
     20
     """
-    check_persons(persons)
+    check_n_persons(persons)
     in_range("mean_events", mean_events, 1)
     in_range("protected_share", protected_share, 0, 1)
     chance = generator("hospital", seed)
@@ -86,7 +86,7 @@ def make_persons(*, persons: int = 1_000, seed: str = SEED) -> pl.DataFrame:
     >>> patients.columns, make(persons=100)["PID"].unique().is_in(patients["PID"].implode()).all()
     (['PID', 'Sex', 'BirthYear'], True)
     """
-    check_persons(persons)
+    check_n_persons(persons)
     # Draws of its own, so that the visits are what they are without patients.
     chance = generator("hospital persons", seed)
     ages = np.clip(chance.normal(52, 20, persons), 0, 95).astype(np.int64)

@@ -15,7 +15,7 @@ import polars as pl
 
 from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import check_persons, generator, repeat_keys
+from sequester.datasets.draws import check_n_persons, generator, repeat_keys
 from sequester.datasets.hospital import ORDINARY, PROTECTED, YEARS
 from sequester.kernels.compiler import inner, njit
 from sequester.kernels.rows import ensure_capacity
@@ -115,7 +115,7 @@ def make(
     >>> purchases.columns, purchases["customer"].n_unique()
     (['customer', 'basket', 'item'], 50)
     """
-    check_persons(persons)
+    check_n_persons(persons)
     in_range("mean_baskets", mean_baskets, 1)
     in_range("mean_items", mean_items, 1)
     pool = pool or PatternPool()
@@ -171,7 +171,7 @@ def longitudinal(
     >>> longitudinal(persons=10, mean_events=3, n_quasi=2).columns
     ['PID', 'VID', 'AdmYr', 'LOS', 'Disease']
     """
-    check_persons(persons)
+    check_n_persons(persons)
     in_range("mean_events", mean_events, 1)
     in_range("n_quasi", n_quasi, 2, 4)
     if protected_share is None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import check_persons, generator, repeat_keys
+from sequester.datasets.draws import check_n_persons, generator, repeat_keys
 from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def make(
     >>> points.group_by("user", maintain_order=True).agg(pl.col("trip").max()).rows()
     [('u1', 2), ('u2', 2), ('u3', 2)]
     """
-    check_persons(persons)
+    check_n_persons(persons)
     in_range("days", days, 1)
     in_range("every", every, 1)
     in_range("noise", noise, 0)

@@ -68,7 +68,7 @@ def read_rows(path: Path, source: Origin, *, delimiter: str) -> tuple[Rows, list
     return rows, [source.say("warning", "trimmed", text, rows=places, count=len(trimmed))]
 
 
-def write_rows(path: str | Path, rows: Iterable[Sequence[str]]) -> None:
+def write_hierarchy_rows(path: str | Path, rows: Iterable[Sequence[str]]) -> None:
     """Write rows with ``;`` between the cells, as ARX does, quotes only where they are needed."""
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
@@ -234,7 +234,7 @@ def outline_of_chains(
     return Outline(parents, tuple(found), sizes or {})
 
 
-def with_room(sizes: Mapping[str, int], chains: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+def raise_leaf_counts(sizes: Mapping[str, int], chains: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
     """Raise the leaf counts of groups to what lies in them; chains have one length and are not empty.
 
     A group that stands for seven numbers has seven leaves, also where one of them is spelled in two ways
@@ -242,7 +242,7 @@ def with_room(sizes: Mapping[str, int], chains: Mapping[str, tuple[str, ...]]) -
 
     Examples
     --------
-    >>> with_room({"[3:4]": 2, "[3:6]": 4}, dict.fromkeys(["3", "03", "+3"], ("[3:4]", "[3:6]")))
+    >>> raise_leaf_counts({"[3:4]": 2, "[3:6]": 4}, dict.fromkeys(["3", "03", "+3"], ("[3:4]", "[3:6]")))
     {'[3:4]': 3, '[3:6]': 4}
     """
     enough = dict(sizes)

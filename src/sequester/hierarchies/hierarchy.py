@@ -18,7 +18,7 @@ from sequester.hierarchies.builder import (
     hierarchy_file,
     nodes_as_frame,
     nodes_from_frame,
-    write_rows,
+    write_hierarchy_rows,
 )
 from sequester.hierarchies.kinds import Dates, H3Cells, Intervals, Masked, Quantiles
 from sequester.hierarchies.labels import MISSING, ROOT, counted, in_label_order, listed, quoted
@@ -462,7 +462,7 @@ class Hierarchy:
 
     def write_arx(self, path: str | Path) -> None:
         """Write the tree as an ARX hierarchy: ``;`` between cells, one row per leaf, the root last."""
-        write_rows(path, self.arx_rows())
+        write_hierarchy_rows(path, self.arx_rows())
 
     def __len__(self) -> int:
         return len(self.labels)

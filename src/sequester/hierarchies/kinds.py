@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.builder import Kind, outline_of_chains, several, with_room
+from sequester.hierarchies.builder import Kind, outline_of_chains, raise_leaf_counts, several
 from sequester.hierarchies.labels import as_number, counted, in_label_order, listed, numeric_key
 from sequester.hierarchies.outline import MOST_LEAVES, Outline
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from sequester.hierarchies.outline import Origin
 
 
-def exact(parameter: object) -> Fraction | None:
+def parse_exact(parameter: object) -> Fraction | None:
     """Read a parameter as it was written, 0.1 as one tenth; None where it is no finite number.
 
     Examples
     --------
-    >>> exact(0.1), exact(7), exact(float("nan")), exact("x")
+    >>> parse_exact(0.1), parse_exact(7), parse_exact(float("nan")), parse_exact("x")
     (Fraction(1, 10), Fraction(7, 1), None, None)
     """
     if isinstance(parameter, bool) or not isinstance(parameter, int | float):
@@ -54,12 +54,12 @@ def as_numbers(values: Iterable[str], source: Origin) -> tuple[dict[str, int | F
     return numbers, [source.say("error", "not-a-number", text, labels=labels, count=len(other))]
 
 
-def plain(number: int | Fraction) -> str:
+def decimal(number: int | Fraction) -> str:
     """Write a number that has finitely many decimals without an exponent.
 
     Examples
     --------
-    >>> plain(7), plain(Fraction(-5, 2)), plain(Fraction(1, 1000))
+    >>> decimal(7), decimal(Fraction(-5, 2)), decimal(Fraction(1, 1000))
     ('7', '-2.5', '0.001')
     """
     if number.denominator == 1:
@@ -78,7 +78,7 @@ def two_digits(number: int | Fraction) -> Fraction:
 
     Examples
     --------
-    >>> [plain(two_digits(Fraction(text))) for text in ("1234", "0.01267", "65", "-999", "0")]
+    >>> [decimal(two_digits(Fraction(text))) for text in ("1234", "0.01267", "65", "-999", "0")]
     ['1200', '0.013', '65', '-1000', '0']
     """
     if number == 0:
@@ -132,7 +132,7 @@ class Intervals(Kind):
 
     def __post_init__(self) -> None:
         widths = several(self.width)
-        numbers = [exact(width) for width in widths]
+        numbers = [parse_exact(width) for width in widths]
         problems = [
             f"intervals: width must be a number above 0, got {width!r}"
             for width, number in zip(widths, numbers, strict=True)
@@ -140,11 +140,12 @@ class Intervals(Kind):
         ]
         if not widths:
             problems.append("intervals: width must be a number above 0 or a list of them, got none")
-        if exact(self.origin) is None:
+        if parse_exact(self.origin) is None:
             problems.append(f"intervals: origin must be a number, got {self.origin!r}")
         if not problems:
             problems = [
-                f"intervals: width {plain(wide)} must be a multiple of the width before it, {plain(narrow)}"
+                f"intervals: width {decimal(wide)} must be a multiple of the width before it, "
+                f"{decimal(narrow)}"
                 for narrow, wide in pairwise(number for number in numbers if number is not None)
                 if wide == narrow or (wide / narrow).denominator != 1
             ]
@@ -174,7 +175,7 @@ class Intervals(Kind):
         if whole:
             for labels in known.values():
                 sizes.update(zip(labels, map(int, widths), strict=True))
-            sizes = with_room(sizes, chains)
+            sizes = raise_leaf_counts(sizes, chains)
         if whole and sum(sizes[label] for label in {chain[-1] for chain in known.values()}) > MOST_LEAVES:
             text = "the ranges hold 2^63 whole numbers or more: choose smaller widths"
             findings.append(source.say("error", "too-many-leaves", text))
@@ -184,7 +185,11 @@ class Intervals(Kind):
 def _range(number: Fraction, origin: Fraction, width: Fraction, *, whole: bool) -> str:
     """Name the range of one width that a number lies in."""
     low = (number - origin) // width * width + origin
-    return f"[{plain(low)}:{plain(low + width - 1)}]" if whole else f"[{plain(low)}:{plain(low + width)})"
+    return (
+        f"[{decimal(low)}:{decimal(low + width - 1)}]"
+        if whole
+        else f"[{decimal(low)}:{decimal(low + width)})"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +297,10 @@ def _coarser(edges: Sequence[Fraction], finer: Sequence[Fraction]) -> list[Fract
 
 def _bin_labels(edges: Sequence[Fraction], *, whole: bool) -> list[str]:
     inner = [
-        f"[{plain(low)}:{plain(high - 1)}]" if whole else f"[{plain(low)}:{plain(high)})"
+        f"[{decimal(low)}:{decimal(high - 1)}]" if whole else f"[{decimal(low)}:{decimal(high)})"
         for low, high in pairwise(edges)
     ]
-    return [f"<{plain(edges[0])}", *inner, f">={plain(edges[-1])}"]
+    return [f"<{decimal(edges[0])}", *inner, f">={decimal(edges[-1])}"]
 
 
 _LONGEST_CODE = 256
@@ -426,7 +431,7 @@ class Dates(Kind):
         """Shorten every date at every level."""
         days: dict[str, date] = {}
         other: list[str] = []
-        plain = True
+        whole_days = True
         for value in values:
             match = _ISO.fullmatch(value)
             day = _day(match) if match else None
@@ -434,7 +439,7 @@ class Dates(Kind):
                 other.append(value)
             else:
                 days[value] = day
-                plain = plain and match[5] is None
+                whole_days = whole_days and match[5] is None
         findings = []
         if other:
             what = counted(len(other), "value is not an ISO date", "values are not ISO dates")
@@ -444,10 +449,10 @@ class Dates(Kind):
         levels = several(self.levels)
         chains = {value: tuple(_shortened(day, level) for level in levels) for value, day in days.items()}
         sizes: dict[str, int] = {}
-        if plain:
+        if whole_days:
             for value, day in days.items():
                 sizes.update(zip(chains[value], (_n_days(day, level) for level in levels), strict=True))
-            sizes = with_room(sizes, chains)
+            sizes = raise_leaf_counts(sizes, chains)
         return outline_of_chains(chains, source, sizes=sizes, findings=findings)
 
 

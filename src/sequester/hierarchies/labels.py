@@ -35,12 +35,12 @@ def as_number(label: str) -> int | Fraction | None:
     >>> as_number("-7"), as_number("2.50"), as_number("1e3"), as_number("NA")
     (-7, Fraction(5, 2), Fraction(1000, 1), None)
     """
-    if not is_number(label):
+    if not is_number_label(label):
         return None
     return int(label) if _WHOLE.fullmatch(label) else Fraction(label)
 
 
-def is_number(label: str) -> bool:
+def is_number_label(label: str) -> bool:
     """Return whether a label is ordered as a number: digits, one point at most, a short exponent."""
     return len(label) <= _LONGEST_NUMBER and _NUMBER.fullmatch(label) is not None
 
@@ -61,7 +61,7 @@ def in_label_order(labels: Iterable[str]) -> list[str]:
     """
     distinct = set(labels)
     ordered = sorted(distinct - {MISSING})
-    if all(is_number(label) for label in ordered):
+    if all(is_number_label(label) for label in ordered):
         ordered.sort(key=numeric_key)
     return [*ordered, MISSING] if MISSING in distinct else ordered
 

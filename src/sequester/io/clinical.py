@@ -401,7 +401,7 @@ class Meds:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._files = data_files(folder)
+        self._files = meds_data_files(folder)
         self._check_version()
         if not self._files:
             msg = f"{folder}: is no MEDS folder, it has no Parquet file under data"
@@ -538,14 +538,14 @@ def _check_columns(path: Path, schema: pl.Schema) -> None:
         raise InputError(*lines)
 
 
-def data_files(folder: Path) -> list[Path]:
+def meds_data_files(folder: Path) -> list[Path]:
     """Return the files of events of a MEDS folder, by name."""
     return sorted(path for path in (folder / "data").rglob("*.parquet") if path.is_file())
 
 
 def is_meds(folder: Path) -> bool:
     """Return whether a folder has events and metadata where MEDS has them."""
-    return (folder / "metadata").is_dir() and bool(data_files(folder))
+    return (folder / "metadata").is_dir() and bool(meds_data_files(folder))
 
 
 CLINICAL = ("omop", "fhir", "meds")

@@ -13,7 +13,7 @@ import polars as pl
 
 from sequester.data.problems import Problem
 from sequester.data.times import read_times
-from sequester.hierarchies.labels import MISSING, counted, is_number, quoted
+from sequester.hierarchies.labels import MISSING, counted, is_number_label, quoted
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def parse_labels(labels: Sequence[str], reading: LabelKind) -> Numbers:
     """
     numbers = np.full(len(labels), np.nan)
     if reading == "number":
-        places = [place for place, label in enumerate(labels) if is_number(label)]
+        places = [place for place, label in enumerate(labels) if is_number_label(label)]
         numbers[places] = [float(labels[place]) for place in places]
         return numbers
     is_compact = np.array([_COMPACT_DATE.fullmatch(label) is not None for label in labels], np.bool_)

@@ -394,7 +394,7 @@ def released_schema_of(table: EventTable, hierarchies: Mapping[str, pl.DataFrame
     )
 
 
-def with_role(columns: Mapping[str, Mapping[str, str]], roles: Sequence[str]) -> list[str]:
+def columns_with_role(columns: Mapping[str, Mapping[str, str]], roles: Sequence[str]) -> list[str]:
     """Return the columns of all tables that have one of these roles."""
     return [column for table in columns.values() for column, role in table.items() if role in roles]
 
@@ -405,15 +405,15 @@ def rebuild_table(
     """Return the released tables with the roles of the claim."""
     frame = next(iter(tables.values()))
     columns = certificate.columns
-    symbols = with_role(columns, (SYMBOL, AREA))
+    symbols = columns_with_role(columns, (SYMBOL, AREA))
     if symbols:
         return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=symbols[0], released=True))
     schema = released_schema(
         # In the order of the table: a release lists its files in the order of their names.
-        {column: hierarchies[column] for column in with_role(columns, QUASI_ROLES)},
+        {column: hierarchies[column] for column in columns_with_role(columns, QUASI_ROLES)},
         protect=cast("Mapping[str, Sequence[str]]", certificate.claim.get("protect", {})),
         columns=cast("Mapping[str, Sequence[str]]", certificate.claim.get("columns", {})),
-        keep=with_role(columns, (KEEP,)),
+        keep=columns_with_role(columns, (KEEP,)),
     )
     own = columns.get(PERSONS)
     events = [name for name in columns[EVENTS] if name not in (PERSON, ORDER)]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine
     from sequester.privacy.model import PrivacyModel, Verdict
+    from sequester.release.plot import Figure
     from sequester.release.randomness import Randomness
     from sequester.utility.score import Score
 
@@ -63,7 +64,7 @@ class Outcome:
     """What the steward must know."""
     scores: Mapping[str, Score] = field(default_factory=dict)
     """What was measured on the way."""
-    plots: tuple[Plot, ...] = ()
+    plots: tuple[Figure, ...] = ()
     """What the steward may want to see, beside what is drawn of every release."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """How the promise is kept in detail, such as person by person, by a name for a file."""
@@ -100,20 +101,6 @@ class PartOutcome:
     """The promise about the accumulated table, with the protected values of all parts."""
     held_back: int
     """New events that are not released now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
-    """Labels with one number per series. Internal."""
-
-    title: str
-    """What is shown."""
-    unit: str
-    """What the numbers count."""
-    labels: tuple[str, ...]
-    """What the numbers belong to, in the order they are shown."""
-    series: Mapping[str, tuple[float, ...]]
-    """Series to its numbers, beside `labels`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,12 +120,12 @@ class Tally:
     """Labels that are left out because others are more frequent."""
 
 
-def per_person(lengths: Mapping[str, Counts]) -> Tally:
+def tally_lengths(lengths: Mapping[str, Counts]) -> Tally:
     """Count persons by their number of events, in one set of bins for all series.
 
     Examples
     --------
-    >>> tally = per_person({"released": np.array([1, 1, 3, 0])})
+    >>> tally = tally_lengths({"released": np.array([1, 1, 3, 0])})
     >>> tally.labels, tally.series["released"]
     (('1', '2', '3'), (2, 0, 1))
     """
@@ -157,14 +157,14 @@ def _edges(largest: int) -> list[int]:
     return [1, 2, 3, 4, 5, *steps[: above + 1]]
 
 
-def per_value(counts: Mapping[str, pl.DataFrame], top: int = TOP) -> Tally:
+def tally_values(counts: Mapping[str, pl.DataFrame], top: int = TOP) -> Tally:
     """Return the most frequent values of all series together, with their counts.
 
     Examples
     --------
-    >>> before = values_of(pl.Series(["a", "a", "b", "c", "c", "c"]))
-    >>> after = values_of(pl.Series(["a", "a", "c"]))
-    >>> tally = per_value({"before": before, "after": after}, top=2)
+    >>> before = count_values(pl.Series(["a", "a", "b", "c", "c", "c"]))
+    >>> after = count_values(pl.Series(["a", "a", "c"]))
+    >>> tally = tally_values({"before": before, "after": after}, top=2)
     >>> tally.labels, tally.series["after"], tally.hidden
     (('a', 'c'), (2, 1), 1)
     """
@@ -185,7 +185,7 @@ def _look_up(counts: pl.DataFrame, labels: list[str]) -> list[int]:
     return [found.get(label, 0) for label in labels]
 
 
-def values_of(column: pl.Series) -> pl.DataFrame:
+def count_values(column: pl.Series) -> pl.DataFrame:
     """Count the values of a released column, missing ones under their own name: ``value``, ``count``."""
     return (
         column.alias("value")
@@ -247,7 +247,7 @@ class Released:
         return cls(
             lengths_of(frame[PERSON]) if PERSON in frame.columns else None,
             frame.height,
-            {name: values_of(frame[name]) for name in frame.columns if name not in (PERSON, ORDER)},
+            {name: count_values(frame[name]) for name in frame.columns if name not in (PERSON, ORDER)},
         )
 
     @property
@@ -277,14 +277,14 @@ def data_figures(rows: Released, unit: str = "persons", original: EventTable | N
         lengths = {"released": rows.lengths}
         if original is not None:
             lengths = {"before": np.diff(original.person_offsets), "after": rows.lengths}
-        figures.append(Figure(f"Events per {unit.removesuffix('s')}", unit, per_person(lengths)))
+        figures.append(Figure(f"Events per {unit.removesuffix('s')}", unit, tally_lengths(lengths)))
     for name in rows.plotted:
         values = {"released": rows.values[name]}
         if original is not None:
             if name not in original.sequences.columns:
                 continue
             values = {"before": original_values(original, name), "after": rows.values[name]}
-        figures.append(Figure(f"Most frequent values of {name}", "events", per_value(values)))
+        figures.append(Figure(f"Most frequent values of {name}", "events", tally_values(values)))
     return figures
 
 
@@ -296,7 +296,7 @@ def change_figures(changes: pl.LazyFrame, n_input_persons: int, unit: str) -> li
     kinds = changes.select(pl.col("what").cast(pl.Categorical)).collect()["what"]
     if not len(kinds):
         return []
-    by_kind = per_value({"changes": values_of(kinds)})
+    by_kind = tally_values({"changes": count_values(kinds)})
     persons = [_persons_by_kind(changes, kinds, n_input_persons, unit)] if "person" in columns else []
     return [*persons, Figure("Changes by kind", "cells or events", by_kind)]
 
@@ -314,4 +314,4 @@ def _persons_by_kind(changes: pl.LazyFrame, kinds: pl.Series, n_input_persons: i
     counts["unchanged"] = n_input_persons - hashed.n_unique()
     persons = pl.DataFrame({"value": [*counts], "count": [*counts.values()]})
     title = f"{unit.capitalize()} by what happened to their data"
-    return Figure(title, unit, per_value({unit: persons}))
+    return Figure(title, unit, tally_values({unit: persons}))

@@ -11,7 +11,7 @@ from sequester.attacks.risk import percent
 from sequester.data.persons import Persons
 from sequester.data.table import EventTable
 from sequester.hierarchies.labels import counted
-from sequester.release.plot import Figure, Released, Tally, change_figures, data_figures
+from sequester.release.plot import Figure, Released, change_figures, data_figures
 from sequester.utility.score import Scores
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.files import OtherFormat
-    from sequester.release.outcome import Plot
     from sequester.release.series import Series
     from sequester.utility.score import Score
 
@@ -150,7 +149,7 @@ class Release(Shown):
     """Every changed cell or event, keyed by input row, to be read piece by piece. Internal."""
     pseudonyms: pl.DataFrame
     """``person`` as in the input and ``pseudonym``. Internal."""
-    method_plots: tuple[Plot, ...] = ()
+    method_plots: tuple[Figure, ...] = ()
     """What is drawn for the steward beside what is drawn of every release. Internal."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """How the promise is kept in detail, such as person by person, by a name. Internal."""
@@ -196,13 +195,6 @@ class Release(Shown):
         return self.change_list.collect()
 
     @property
-    def method_figures(self) -> tuple[Figure, ...]:
-        """The plots of the method itself."""
-        return tuple(
-            Figure(each.title, each.unit, Tally(each.labels, each.series)) for each in self.method_plots
-        )
-
-    @property
     def plots(self) -> tuple[Figure, ...]:
         """What the report draws: the released data, the changes and the plots of the method. Internal.
 
@@ -233,7 +225,7 @@ class Release(Shown):
     def _figures(self, original: EventTable | None) -> tuple[Figure, ...]:
         rows = Released.of(self.frame)
         changes = change_figures(self.change_list, self.n_input_persons, self.unit)
-        return (*data_figures(rows, self.unit, original), *changes, *self.method_figures)
+        return (*data_figures(rows, self.unit, original), *changes, *self.method_plots)
 
     @cached_property
     def table(self) -> EventTable:

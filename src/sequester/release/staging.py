@@ -32,7 +32,7 @@ OLD = "old"
 class Staging:
     """Two folders beside their final places, seen by nobody else, and the way to move them there."""
 
-    target: Target
+    target: OutputFolders
     """The final places, which no rename of theirs moves."""
     token: str
     """What the folders of this run have in their names."""
@@ -40,9 +40,9 @@ class Staging:
     """Replace what is at the final places."""
 
     @property
-    def aside(self) -> Target:
+    def aside(self) -> OutputFolders:
         """The folders in which files are written first."""
-        return Target(*(_beside(folder, self.token, PARTIAL) for folder in self.target.folders))
+        return OutputFolders(*(_beside(folder, self.token, PARTIAL) for folder in self.target.folders))
 
     def commit(self) -> None:
         """Move both folders to their places, or neither: an error or an interrupt on the way is undone.
@@ -77,7 +77,7 @@ class Staging:
 
 
 @contextmanager
-def staging(target: Target, *, force: bool) -> Iterator[Staging]:
+def staging(target: OutputFolders, *, force: bool) -> Iterator[Staging]:
     """Yield two empty folders of mode 0700 beside their final places; remove what is left of them at the end.
 
     What an earlier run left behind when it was killed goes as well: its parts are removed, and an older
@@ -218,11 +218,11 @@ def lock_folder(folder: Path, *, wait: bool = True) -> Iterator[bool]:
         os.close(number)
 
 
-def _sweep(target: Target) -> None:
+def _sweep(target: OutputFolders) -> None:
     """Undo what a run that was killed had begun; only called when no other run is at work here."""
     for token in sorted({token for folder in target.folders for token in _tokens(folder)}):
         killed = Staging(target, token, force=False)
-        old = Target(*(_beside(folder, token, OLD) for folder in target.folders))
+        old = OutputFolders(*(_beside(folder, token, OLD) for folder in target.folders))
         if killed.aside.release.exists() and not killed.aside.internal.exists():
             # The release moves last: it had not come to that. Internal is made first and moves before.
             _remove(target.internal)
@@ -246,7 +246,7 @@ INTERNAL = "internal"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OutputFolders:
     """The two folders of a release."""
 
     release: Path
@@ -255,14 +255,14 @@ class Target:
     """The internal folder."""
 
     @classmethod
-    def of(cls, out: str | os.PathLike[str], internal: str | os.PathLike[str] | None = None) -> Target:
+    def of(cls, out: str | os.PathLike[str], internal: str | os.PathLike[str] | None = None) -> OutputFolders:
         """Return the target ``out/release`` with ``out/internal``, or with `internal`.
 
         Examples
         --------
-        >>> Target.of("out").internal.as_posix()
+        >>> OutputFolders.of("out").internal.as_posix()
         'out/internal'
-        >>> Target.of("out", internal="out/release/internal")
+        >>> OutputFolders.of("out", internal="out/release/internal")
         Traceback (most recent call last):
         sequester.errors.InputError: out/release/internal must not be inside or around out/release
         """
@@ -282,9 +282,11 @@ class Target:
         """Both folders."""
         return self.release, self.internal
 
-    def resolved(self) -> Target:
+    def resolved(self) -> OutputFolders:
         """Return the same folders by paths without links in their parents."""
-        return Target(*(Path(os.path.realpath(folder.parent)) / folder.name for folder in self.folders))
+        return OutputFolders(
+            *(Path(os.path.realpath(folder.parent)) / folder.name for folder in self.folders)
+        )
 
     def refuse_existing(self) -> None:
         """Raise if one of the folders exists."""
@@ -316,7 +318,7 @@ def check_target(
 
     With `force`, an empty folder and what an earlier release has put there may be replaced, and nothing else.
     """
-    target = Target.of(out, internal)
+    target = OutputFolders.of(out, internal)
     if force:
         target.refuse_foreign()
     else:

@@ -78,7 +78,7 @@ def internal_page(
         maps=maps(release, original),
         compared=original is not None,
         changes=summarize_changes(release),
-        plots=release.method_figures,
+        plots=release.method_plots,
         evidence=evidence_samples(release),
         measures=group_measures(release.utility),
         generalities=levels_by_attribute(release, rows, original),
@@ -261,7 +261,7 @@ def internal_document(
         "notes": findings.notes,
         "levels": [_levels(each) for each in levels_by_attribute(release, rows, original)],
         "utility": {name: _score(score) for name, score in release.utility.items()},
-        "figures": [_figure(each) for each in (*changed["figures"], *release.method_figures, *figures)],
+        "figures": [_figure(each) for each in (*changed["figures"], *release.method_plots, *figures)],
         "timings": None if findings.timings is None else findings.timings.to_json(),
         "summary": ReleaseSummary.of(release, original=original, risks=findings.risks).to_json(),
     }

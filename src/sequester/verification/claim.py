@@ -22,7 +22,7 @@ from sequester.release.certificate import (
     SENSITIVE_ROLES,
     SOFTWARE,
     TECHNICAL,
-    with_role,
+    columns_with_role,
 )
 from sequester.release.fields import plain_table, safe_repr
 from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS
@@ -159,7 +159,7 @@ def claimed_columns(certificate: Certificate) -> Roles:
         ]
     problems += [
         f"{table}: column {safe_repr(column)} is {role}, and sensitive in another table"
-        for column in with_role(columns, SENSITIVE_ROLES)
+        for column in columns_with_role(columns, SENSITIVE_ROLES)
         for table, roles in columns.items()
         if (role := roles.get(column, "sensitive")) not in SENSITIVE_ROLES
     ]
@@ -203,7 +203,7 @@ def _check_sensitive(certificate: Certificate) -> list[str]:
                 f"claim.parameters.columns has {safe_repr(strange[0])}, and claim.parameters.protect has not"
             ]
         named = {column for name in protect for column in source.get(name, (name,))}
-    claimed = set(with_role(certificate.columns, SENSITIVE_ROLES))
+    claimed = set(columns_with_role(certificate.columns, SENSITIVE_ROLES))
     return [
         *(f"column {safe_repr(column)} is sensitive, and claim.parameters does not name it"
           for column in sorted(claimed - named)),
@@ -221,9 +221,9 @@ def hierarchy_columns(
     """
     if alone and (VALUES in columns or EVENTS in columns or not n_rows):
         return {}
-    symbols = with_role(columns, ("symbol", "region"))
+    symbols = columns_with_role(columns, ("symbol", "region"))
     return {
-        **dict.fromkeys(with_role(columns, QUASI_ROLES), True),
+        **dict.fromkeys(columns_with_role(columns, QUASI_ROLES), True),
         **dict.fromkeys(symbols, claimed_kind(certificate).needs_hierarchies),
     }
 

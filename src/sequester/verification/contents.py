@@ -13,7 +13,7 @@ from sequester.data.places import AT, REGION
 from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT, in_label_order
 from sequester.privacy.l_diversity import COUNT, GROUP, TIME
-from sequester.release.certificate import REGION_ROLES, with_role
+from sequester.release.certificate import REGION_ROLES, columns_with_role
 from sequester.release.fields import read_document, safe_repr, safe_text
 from sequester.release.files import HIERARCHIES, MEDS_FILES, REGIONS, LogFormat, hierarchy_files, part_file
 from sequester.release.folder import (
@@ -83,7 +83,7 @@ class Contents:
         return Contents(tables, self.hierarchies)
 
 
-def read_contents(
+def read_release(
     folder: Path,
     certificate: Certificate,
     *,
@@ -147,7 +147,7 @@ def _check_listed(
         whole = [f"{_stem(name, stem)}.{ending}" for ending in ("parquet", "csv")]
         needed += _part_names(name, certificate) if in_parts else whole
     needed += [REPORT] if stem is None else []
-    needed += [REGIONS] if with_role(columns, REGION_ROLES) else []
+    needed += [REGIONS] if columns_with_role(columns, REGION_ROLES) else []
     for file in needed:
         if file not in files:
             msg = f"the release is incomplete: the certificate lists no {safe_text(file)}"
@@ -178,7 +178,7 @@ def open(path: str | os.PathLike[str]) -> Opened:  # noqa: A001  (as in sq.open,
     findings = check_files(folder, certificate.files)
     if findings:
         raise InputError(*findings)
-    contents, findings = read_contents(folder, certificate)
+    contents, findings = read_release(folder, certificate)
     if contents is None:
         raise InputError(*findings)
     contents = contents.as_text()

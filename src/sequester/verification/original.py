@@ -27,7 +27,7 @@ from sequester.release.certificate import (
     SENSITIVE,
     SYMBOL,
     TECHNICAL,
-    with_role,
+    columns_with_role,
 )
 from sequester.release.fields import plain_table, safe_repr
 from sequester.release.files import REGIONS, hierarchy_files
@@ -170,7 +170,7 @@ def compare_contents(
     """Find released values, nodes and outlines that the original does not have."""
     findings = _compare_hierarchies(certificate, contents, original)
     findings += _compare_values(certificate, contents, original)
-    if original.regions is not None and with_role(certificate.columns, REGION_ROLES):
+    if original.regions is not None and columns_with_role(certificate.columns, REGION_ROLES):
         values = in_label_order(contents.frame[REGION].unique())
         if (folder / REGIONS).read_text(encoding="utf-8") != original.regions.geojson(values):
             findings.append(f"{REGIONS}: the outlines are not those of the configuration's regions")
@@ -224,7 +224,7 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
     for name, frame in contents.tables.items():
         roles = certificate.columns[name]
         original = whole.demographics if name == PERSONS and whole.demographics is not None else whole
-        for column in with_role({name: roles}, (SYMBOL, AREA)):
+        for column in columns_with_role({name: roles}, (SYMBOL, AREA)):
             labels = _labels(original, column).unique()
             known = {*contents.hierarchies.get(column, {"node": ()})["node"], *labels}
             strange = sorted(set(frame[column].unique()) - known)
@@ -233,7 +233,7 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
                 "and the original does not"
                 for label in strange[:_SHOWN]
             ]
-        sensitive, kept = (with_role({name: roles}, (role,)) for role in (SENSITIVE, KEEP))
+        sensitive, kept = (columns_with_role({name: roles}, (role,)) for role in (SENSITIVE, KEEP))
         may_be_suppressed = bool(certificate.claim.get("sensitive_known"))
         together = [*([column] for column in sensitive), kept] if may_be_suppressed else [[*sensitive, *kept]]
         for columns in filter(None, together):

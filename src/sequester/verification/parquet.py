@@ -111,7 +111,7 @@ class _Reader:
         raise _SurplusError(msg)
 
 
-def check_parquet(path: Path, frame: pl.DataFrame) -> list[str]:
+def check_structure(path: Path, frame: pl.DataFrame) -> list[str]:
     """Return what a Parquet file carries beside the rows `frame`, which were read from it.
 
     Examples
@@ -122,9 +122,9 @@ def check_parquet(path: Path, frame: pl.DataFrame) -> list[str]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.parquet")
     ...     frame.write_parquet(path)
-    ...     honest = check_parquet(path, frame)
+    ...     honest = check_structure(path, frame)
     ...     frame.write_parquet(path, metadata={"name": "Ann"})
-    ...     honest, check_parquet(path, frame)
+    ...     honest, check_structure(path, frame)
     ([], ["a.parquet: carries metadata beside the rows: ['name']"])
     """
     try:

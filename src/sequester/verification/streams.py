@@ -15,7 +15,7 @@ from sequester.privacy.model import RecordModel
 from sequester.release.fields import safe_text
 from sequester.release.folder import hash_file, list_files, read_certificate_file
 from sequester.verification.claim import Verification, claimed_model, compare_verdict
-from sequester.verification.contents import read_contents
+from sequester.verification.contents import read_release
 from sequester.verification.original import compare_claim
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[
     model = claimed_model(certificate)
     if not isinstance(model, RecordModel):
         return [f"its certificate claims {certificate.model}, which is not about records"], None
-    contents, findings = read_contents(folder, certificate, stem=stem, ours=True)
+    contents, findings = read_release(folder, certificate, stem=stem, ours=True)
     if contents is None:
         return findings, None
     verdict = model.check_tables(contents.tables)

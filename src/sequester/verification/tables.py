@@ -27,7 +27,7 @@ from sequester.release.files import (
     write_log,
 )
 from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS
-from sequester.verification.parquet import check_parquet
+from sequester.verification.parquet import check_structure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -71,7 +71,7 @@ def read_table(
         findings = _compare(frame, read_text_csv(csv), name) or [
             f"{csv.name}: has the cells of {parquet.name}, and is not written as a release is"
         ]
-    findings = findings or check_parquet(parquet, frame)
+    findings = findings or check_structure(parquet, frame)
     return (None, findings) if findings else (frame, [])
 
 
@@ -149,7 +149,7 @@ def _read_part(path: Path, roles: Mapping[str, str]) -> tuple[pl.DataFrame | Non
     frame, findings = _read_rows(path, roles, _check_packed_size)
     if frame is None:
         return None, findings
-    findings = check_parquet(path, frame) or (check_histories(frame, path.name) if ORDER in roles else [])
+    findings = check_structure(path, frame) or (check_histories(frame, path.name) if ORDER in roles else [])
     if findings:
         return None, findings
     return code_labels(frame), []

@@ -29,7 +29,7 @@ from sequester.verification.claim import (
     hidden_parameters,
     with_protected,
 )
-from sequester.verification.contents import Contents, read_contents
+from sequester.verification.contents import Contents, read_release
 from sequester.verification.contents import open as open_one
 from sequester.verification.original import (
     align_to_original,
@@ -213,7 +213,7 @@ class _Check:
         if findings:
             return None, findings
         self.progress(0.2, "reading the tables")
-        contents, findings = read_contents(self.folder, self.certificate, ours=self.ours, engine=self.engine)
+        contents, findings = read_release(self.folder, self.certificate, ours=self.ours, engine=self.engine)
         if contents is None or self.original is None:
             return contents, findings
         if isinstance(self.original, EventTable):
@@ -330,7 +330,7 @@ class Part:
         certificate, own_hash = read_certificate(folder)
         contents, findings = None, check_files(folder, certificate.files)
         if not findings:
-            contents, findings = read_contents(folder, certificate)
+            contents, findings = read_release(folder, certificate)
         texts = None if contents is None else contents.as_text()
         return cls(str(path), certificate, own_hash, texts, tuple(f"{path}: {line}" for line in findings))
 

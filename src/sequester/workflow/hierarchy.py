@@ -24,7 +24,7 @@ from sequester.hierarchies.labels import (
     ROOT,
     counted,
     in_label_order,
-    is_number,
+    is_number_label,
     listed,
     match_alike,
     quoted,
@@ -267,7 +267,7 @@ def _places(tree: Hierarchy) -> Counts:
     """Node to its place among others: of ranges the place of their first number, [7:13] before [14:20]."""
     labels = [tree.labels[leaf] for leaf in tree.leaf_nodes]
     places = np.arange(len(tree), dtype=np.int64)
-    if all(is_number(label) or label == MISSING for label in labels):
+    if all(is_number_label(label) or label == MISSING for label in labels):
         place_of = {label: place for place, label in enumerate(in_label_order(labels))}
         places[:] = len(tree)
         places[tree.leaf_nodes] = [place_of[label] for label in labels]

@@ -20,7 +20,7 @@ from sequester.io.database import locate
 from sequester.release.fields import plain_value
 from sequester.release.folder import LEAVE_OUT
 from sequester.release.randomness import Randomness
-from sequester.release.staging import Target, check_target
+from sequester.release.staging import OutputFolders, check_target
 from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Job:
             continues=_path(continues, release.continues, config.folder),
             thorough=thorough,
         )
-        refuse_inputs(*Target.of(job.out, job.internal).folders, inputs=config.inputs)
+        refuse_inputs(*OutputFolders.of(job.out, job.internal).folders, inputs=config.inputs)
         if job.continues is not None:
             if release.series:
                 msg = "release.series begins a series, and continues goes on with one: only one of them"

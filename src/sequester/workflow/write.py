@@ -32,7 +32,7 @@ from sequester.release.folder import (
     write_tables,
 )
 from sequester.release.release import ORDER, PERSON
-from sequester.release.staging import Target, staging, sync_file, sync_folder
+from sequester.release.staging import OutputFolders, staging, sync_file, sync_folder
 from sequester.report.findings import NO_FINDINGS, Findings
 from sequester.verification.verify import verify
 
@@ -181,7 +181,7 @@ def write(
     >>> sorted(path.name for path in written.path.iterdir())
     ['certificate.json', 'croissant.json', 'events.csv', 'events.parquet', 'report.html']
     """
-    target = Target.of(out, internal)
+    target = OutputFolders.of(out, internal)
     if force:
         target.refuse_foreign()
     remarks = _check(release, max_suppressed, accept_unprotected)
@@ -249,7 +249,7 @@ def _check(release: Release, max_suppressed: float | None, accept_unprotected: b
 
 
 @contextmanager
-def _disk_errors(target: Target) -> Iterator[None]:
+def _disk_errors(target: OutputFolders) -> Iterator[None]:
     """Say in a line where the disk is full or cannot be written."""
     try:
         yield
@@ -281,7 +281,7 @@ def _usual_pages() -> Pages:
 
 
 def _verify(
-    aside: Target,
+    aside: OutputFolders,
     release: Release,
     original: EventTable | None,
     engine: Engine | None,

@@ -17,7 +17,8 @@ from sequester.methods.limits import ONE_RELEASE, tie_limits
 from sequester.methods.mutual_information.algorithm import read_weights
 from sequester.methods.mutual_information.problem import losses, per_person
 from sequester.privacy.mutual_information import SLACK
-from sequester.release.outcome import Outcome, Plot, Reason, split_changes
+from sequester.release.outcome import Outcome, Reason, split_changes
+from sequester.release.plot import Figure, Tally
 from sequester.release.release import ORDER, PERSON
 from sequester.utility.distributions import rank_correlation, symbol_levels
 from sequester.utility.patterns import TopPatterns
@@ -203,16 +204,18 @@ def evidence_of(
     }
 
 
-def plots_of(released: Sequences, table: EventTable, *, window: int) -> tuple[Plot, ...]:
+def plots_of(released: Sequences, table: EventTable, *, window: int) -> tuple[Figure, ...]:
     """Draw Figure 9: the most frequent pairs of the original, and those of the release."""
     measure = TopPatterns(window=window)
     sides = (("original", table), ("release", released))
     return tuple(
-        Plot(
-            title=f"The {measure.most} most frequent pairs of the {name}",
-            unit=f"index pairs within {window} steps",
-            labels=tuple(" → ".join(pattern) for pattern, _ in top),
-            series={name: tuple(float(count) for _, count in top)},
+        Figure(
+            f"The {measure.most} most frequent pairs of the {name}",
+            f"index pairs within {window} steps",
+            Tally(
+                tuple(" → ".join(pattern) for pattern, _ in top),
+                {name: tuple(float(count) for _, count in top)},
+            ),
         )
         for name, top in ((name, measure.top(side)) for name, side in sides)
     )

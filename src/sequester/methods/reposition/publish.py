@@ -16,7 +16,8 @@ from sequester.hierarchies.labels import MISSING, counted, in_label_order
 from sequester.methods.reposition import _group_kernels
 from sequester.privacy.l_diversity import COUNT, GROUP, RECORDS, TIME, VALUES
 from sequester.ragged import offsets_of, owners_of
-from sequester.release.outcome import Plot, Reason, most_frequent, split_changes
+from sequester.release.outcome import Reason, most_frequent, split_changes
+from sequester.release.plot import Figure, Tally
 from sequester.utility.queries import RecordView, draw_window_queries, exact_values, query_errors
 from sequester.utility.score import Score
 
@@ -194,7 +195,7 @@ def measure_queries(
     tables: Mapping[str, pl.DataFrame],
     homes: Counts,
     spans: Mapping[str, tuple[int, int]],
-) -> tuple[float, Plot]:
+) -> tuple[float, Figure]:
     """Ask random window queries of the released tables, and compare with the original.
 
     Returns the mean relative error, and how it depends on the number of snapshots that a query spans.
@@ -219,11 +220,10 @@ def measure_queries(
     for length in LENGTHS:
         queries = draw_window_queries(original, trees, weights=weights, length=length, count=count, seed=0)
         means.append(float(query_errors(released, original, queries, trees).mean()))
-    plot = Plot(
-        title="Mean error of window queries, by the number of snapshots they span",
-        unit="percent",
-        labels=tuple(map(str, LENGTHS)),
-        series={"error": tuple(round(100 * mean, 1) for mean in means)},
+    plot = Figure(
+        "Mean error of window queries, by the number of snapshots they span",
+        "percent",
+        Tally(tuple(map(str, LENGTHS)), {"error": tuple(round(100 * mean, 1) for mean in means)}),
     )
     return float(np.mean(means)), plot
 
@@ -308,26 +308,24 @@ def _moved(distances: Counts, n_records: int, loss: float) -> dict[str, Score]:
     }
 
 
-def distance_plot(distances: Counts, published: Mask) -> Plot:
+def distance_plot(distances: Counts, published: Mask) -> Figure:
     """Show by how many snapshots records were moved."""
     moved = np.bincount(distances[published], minlength=1)
-    return Plot(
-        title="Records by how many snapshots later they are published",
-        unit="records",
-        labels=tuple(map(str, range(len(moved)))),
-        series={"records": tuple(moved.tolist())},
+    return Figure(
+        "Records by how many snapshots later they are published",
+        "records",
+        Tally(tuple(map(str, range(len(moved)))), {"records": tuple(moved.tolist())}),
     )
 
 
-def expired_plot(values: Codes, labels: Sequence[str]) -> Plot:
+def expired_plot(values: Codes, labels: Sequence[str]) -> Figure:
     """Show which values are not published; what is left out often is itself a bias."""
     counts = np.bincount(values, minlength=len(labels))
     order = np.argsort(-counts, kind="stable")[:MOST_VALUES]
-    return Plot(
-        title="Records that are not published, by sensitive value",
-        unit="records",
-        labels=tuple(labels[code] for code in order),
-        series={"records": tuple(counts[order].tolist())},
+    return Figure(
+        "Records that are not published, by sensitive value",
+        "records",
+        Tally(tuple(labels[code] for code in order), {"records": tuple(counts[order].tolist())}),
     )
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from sequester.data.text import all_numbers, as_text, is_plain
 from sequester.data.times import TimeForm, clock_format, find_time_form, is_clock
-from sequester.hierarchies.labels import counted, is_number
+from sequester.hierarchies.labels import counted, is_number_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,9 +168,9 @@ class Column:
     @cached_property
     def odd_among_numbers(self) -> list[str]:
         """The values that are no numbers, where nearly all are; otherwise none."""
-        if sum(map(is_number, self.some)) < 0.5 * len(self.some):
+        if sum(map(is_number_label, self.some)) < 0.5 * len(self.some):
             return []
-        odd = [value for value in self.counts["value"] if not is_number(value)]
+        odd = [value for value in self.counts["value"] if not is_number_label(value)]
         return odd if len(odd) <= 0.1 * self.n_distinct else []
 
     @cached_property
