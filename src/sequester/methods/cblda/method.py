@@ -172,7 +172,8 @@ class CBLDA(KCMethod):
     """Persons above whom neighbours are clustered block by block; "auto" is above 60,000 (fewer where
     there are more than 10 quasi-identifiers), false is never."""
     split: bool = False
-    """Divide finished classes of 2 k persons or more again where that loses less; "improve" does, too."""
+    """Divide finished classes of 2 k persons or more again where that loses less; with search "improve",
+    which divides them in any case, this rarely changes anything."""
     search: Literal["greedy", "improve"] = "improve"
     """Leave classes as they were made, as the thesis does ("greedy"), or divide large ones and move and swap
     persons between near ones where that loses less ("improve")."""
