@@ -21,9 +21,9 @@ from sequester._version import __version__
 from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError
 from sequester.release.plot import INK, RULE, SERIES
+from sequester.release.staging import write_file
 from sequester.report.page import template
 from sequester.reproduce import find_paper
-from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

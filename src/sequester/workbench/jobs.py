@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sequester.release.staging import lock_folder
+from sequester.release.staging import lock_folder, write_file
 from sequester.report.text import seconds
-from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,9 +20,9 @@ from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 from sequester.io.clinical import recognize
 from sequester.io.database import is_url, locate
+from sequester.release.staging import write_file
 from sequester.workbench.jobs import PROGRESS, Jobs, read_json
 from sequester.workflow.config import Config
-from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,12 +15,12 @@ from pydantic import ValidationError
 from sequester.data.roles import RESERVED
 from sequester.engine import part
 from sequester.errors import HierarchyError, InputError
+from sequester.release.staging import write_file
 from sequester.workflow.config import Config
 from sequester.workflow.draft.attributes import Proposal, propose_hierarchy
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.roles import NOTHING_SAYS_SO
 from sequester.workflow.init import DataFile, init, to_toml
-from sequester.workflow.output_file import write_file
 from sequester.workflow.settings import Settings
 
 if TYPE_CHECKING:

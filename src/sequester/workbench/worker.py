@@ -14,9 +14,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError, InternalError, UnattainableError, where_raised
-from sequester.release.staging import lock_folder
+from sequester.release.staging import lock_folder, write_file
 from sequester.workbench.jobs import ANSWER, CANCELLED, JOB, PROGRESS, read_json
-from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from sequester.engine import Progress

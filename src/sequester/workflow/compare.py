@@ -21,6 +21,7 @@ from sequester.errors import (
     issue_warning,
 )
 from sequester.release.series import Series
+from sequester.release.staging import refuse_inputs
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.grid import (
     Candidate,
@@ -34,7 +35,6 @@ from sequester.workflow.comparison.pool import RELEASES, REPORTS, Store, run_can
 from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems, table_digest
-from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -30,9 +30,9 @@ from sequester.io.parquet import check_parquet, parquet_files, write_arrow, writ
 from sequester.io.spmf import write_seq, write_spmf
 from sequester.io.xes import ACTIVITY, CASE, FORBIDDEN, TIME, write_times, write_xes
 from sequester.release.files import MOST_PARTS
+from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.build import with_implied_roles
 from sequester.workflow.config import Config
-from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

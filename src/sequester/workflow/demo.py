@@ -17,8 +17,8 @@ from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
 from sequester.io.contents import compress
 from sequester.io.parquet import write_parquet
+from sequester.release.staging import refuse_existing, write_file, write_folder
 from sequester.workflow.config import Config
-from sequester.workflow.output_file import refuse_existing, write_file, write_folder
 from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 

@@ -30,8 +30,8 @@ from sequester.hierarchies.labels import (
     quoted,
 )
 from sequester.hierarchies.lint import Finding, lint
+from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.config import Config
-from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

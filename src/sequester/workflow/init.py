@@ -18,11 +18,11 @@ from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.io.database import Database, local_files, locate, source_errors
+from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.build import errors_in, make_schema
 from sequester.workflow.draft.attributes import QuasiDraft, draft_persons, find_constant
 from sequester.workflow.draft.columns import SAMPLE
 from sequester.workflow.draft.draft import Draft, make_draft
-from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.settings import DataSettings, File
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from sequester.methods.halt.lattice_search import Workload
 from sequester.methods.halt.signature_rows import Thresholds
 from sequester.mining import frequent as mine_frequent
 from sequester.mining.dependence import find_changes, find_dependences
+from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.config import Config
 from sequester.workflow.inspect_text import lines
-from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path

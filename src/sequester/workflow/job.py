@@ -20,8 +20,7 @@ from sequester.io.database import locate
 from sequester.release.fields import plain_value
 from sequester.release.folder import LEAVE_OUT
 from sequester.release.randomness import Randomness
-from sequester.release.staging import OutputFolders, check_target
-from sequester.workflow.output_file import refuse_inputs
+from sequester.release.staging import OutputFolders, check_target, refuse_inputs
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable

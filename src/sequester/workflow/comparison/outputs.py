@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._repr import number
 from sequester.errors import ParameterError
+from sequester.release.staging import write_file
 from sequester.report.page import Number, Section, template
 from sequester.report.plot import as_png
 from sequester.report.text import in_population, population_for
 from sequester.workflow.comparison.pool import OUTPUTS
 from sequester.workflow.comparison.trial import PERSONS, RECORDS
-from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,12 +34,11 @@ from sequester.engine.cluster import scratch_folder
 from sequester.engine.local import usable_cores
 from sequester.errors import InputError
 from sequester.release.randomness import Randomness
-from sequester.release.staging import lock_folder
+from sequester.release.staging import lock_folder, write_file
 from sequester.workflow import memory
 from sequester.workflow.comparison.grid import file_name
 from sequester.workflow.comparison.trial import TrialResult, try_candidate
 from sequester.workflow.comparison.worker import COMPILING, explain_failure, prepare, work
-from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

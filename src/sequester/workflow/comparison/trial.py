@@ -17,13 +17,13 @@ from sequester.errors import InputError, UnattainableError, WarningCollector
 from sequester.privacy.model import RecordModel
 from sequester.release.fields import plain_table
 from sequester.release.release import About
+from sequester.release.staging import write_file
 from sequester.report.findings import Findings
 from sequester.report.page import internal_page
 from sequester.utility.score import Score
 from sequester.verification.original import with_owners
 from sequester.workflow.comparison.grid import one_line
 from sequester.workflow.memory import peak
-from sequester.workflow.output_file import write_file
 from sequester.workflow.protect import targets_for
 from sequester.workflow.write import check_suppressed, check_unprotected, compared_table, write
 

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
     from sequester.workflow.draft.columns import Numbers
     from sequester.workflow.draft.draft import Draft
-    from sequester.workflow.draft.infer_time import EventOrder
-    from sequester.workflow.draft.roles import SensitiveCandidate
+    from sequester.workflow.draft.roles import EventOrder, SensitiveCandidate
     from sequester.workflow.settings import HierarchySettings
 
 

@@ -32,23 +32,21 @@ from sequester.workflow.draft.columns import (
     rate_knowledge,
     word_set,
 )
-from sequester.workflow.draft.infer_time import (
-    always_rises,
-    describe_rows,
-    infer_order,
-    infer_tie,
-    infer_time,
-)
 from sequester.workflow.draft.roles import (
     NOBODY,
     NOTHING_SAYS_SO,
     STAFF_ASKED,
     Guess,
     SensitiveCandidate,
+    always_rises,
+    describe_rows,
     families,
     find_candidates,
     find_coordinates,
+    infer_order,
     infer_person,
+    infer_tie,
+    infer_time,
     named_person,
 )
 from sequester.workflow.settings import Dates
@@ -58,7 +56,7 @@ if TYPE_CHECKING:
 
     from sequester.data.problems import Problem
     from sequester.workflow.draft.attributes import PersonsDraft, RegionProposal
-    from sequester.workflow.draft.infer_time import EventOrder
+    from sequester.workflow.draft.roles import EventOrder
     from sequester.workflow.settings import HierarchySettings
 
 

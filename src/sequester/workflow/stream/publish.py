@@ -20,10 +20,10 @@ from sequester.release.certificate import HASH, Certificate
 from sequester.release.files import hierarchy_files
 from sequester.release.folder import ROWS_PER_GROUP, hierarchy_csv, rebuild_columns
 from sequester.release.release import Release
+from sequester.release.staging import write_file
 from sequester.report.page import Number, Section, section_page
 from sequester.report.text import share
 from sequester.verification.streams import in_time_order, read_certificates
-from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
