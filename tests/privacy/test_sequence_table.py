@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sequester.privacy import g_sequences
-from sequester.privacy._sequence_kernels import (
+from sequester.privacy.sequence_table import (
     AMONG,
     COMPARES,
     COUNTS,
@@ -26,9 +26,9 @@ from sequester.privacy._sequence_kernels import (
     VALUE,
     WITH_VALUE,
     Rows,
+    SequenceTable,
     Views,
 )
-from sequester.privacy.sequence_table import SequenceTable
 
 pytestmark = pytest.mark.kernel
 

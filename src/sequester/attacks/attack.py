@@ -12,11 +12,10 @@ from sequester.attacks.candidate_sets import telling_column
 from sequester.attacks.context import TARGETS, AttackContext, coded_kept
 from sequester.attacks.inference import Inference, Presence, has_numbers, similar_values
 from sequester.attacks.linkage import Linkage, LinkageMeasure, bound_of
-from sequester.attacks.minimality import attack_minimality
+from sequester.attacks.minimality import attack_destinations, attack_minimality
 from sequester.attacks.mutual_information import attack_positions
 from sequester.attacks.narrowing import refinement_risk
 from sequester.attacks.pattern_hiding import attack_hidden
-from sequester.attacks.sequence_k_anonymity import attack_destinations
 from sequester.attacks.singling_out import singling_out_risks
 from sequester.attacks.snapshots import attack_snapshots
 from sequester.datasets import SEED

@@ -17,7 +17,7 @@ from sequester import kernels
 from sequester.attacks.domain import protected_labels, value_names, values_of
 from sequester.engine import LocalEngine, part
 from sequester.mining.support import list_first_places
-from sequester.privacy import _sequence_kernels as kernel
+from sequester.privacy import sequence_table as kernel
 from sequester.privacy.sequence_table import SequenceTable
 from sequester.ragged import gather_rows, keep_values, list_sets, offsets_of, owners_of, places_of
 

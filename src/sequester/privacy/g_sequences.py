@@ -1,7 +1,7 @@
 """Count everything that could be known of anybody, signature by signature, so that memory stays bounded.
 
-A signature is a set of views: the quasi-identifiers that some items are about, and the level of each. Every
-g-sequence belongs to one signature, which is counted alone.
+A view is a quasi-identifier at one level, from the released one upwards: how much of an event can be known. A
+signature is a set of views. Every g-sequence belongs to one signature, which is counted alone.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sequester import kernels
-from sequester.errors import InputError
+from sequester.errors import InputError, SchemaError
+from sequester.hierarchies.labels import quoted
 from sequester.kernels.shares import exceeds_share
-from sequester.privacy import _sequence_kernels as kernel
+from sequester.privacy import sequence_table as kernel
 from sequester.privacy.model import Channel
-from sequester.privacy.sequence_table import NO_LIMIT, SequenceTable
-from sequester.privacy.views import read_cells, views_of
-from sequester.ragged import gather_rows, keep_values, owners_of
+from sequester.privacy.sequence_table import NO_LIMIT, PersonRows, SequenceTable
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.engine import Engine
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.privacy.sequence_table import Nodes
-    from sequester.privacy.views import View
 
 ROOM = 1 << 21
 """Sequences that are counted at once; a signature with more is counted in parts."""
@@ -42,6 +41,28 @@ LIMIT = 1e12
 MOST_SIGNATURES = 1_000_000
 """Signatures that can be gone through; more are refused."""
 _MANY = 64
+HIDDEN = -1
+"""Stands for a cell that nothing is known of."""
+ROOT = 0
+"""The node of a suppressed cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A quasi-identifier at one level: which item each cell shows."""
+
+    column: int
+    """Place of the quasi-identifier."""
+    level: int
+    """Steps from the root, 1 or more."""
+    nodes: Codes
+    """Item to node, ascending."""
+    item_of_node: Codes
+    """Node to item, -1 where a cell of that node shows none."""
+    is_exact: Mask
+    """Item to whether it belongs to this level; others are padded, and belong to a coarser one as well."""
+    is_own: bool
+    """Some cell stands at this level as it is, so that the view may be the finest that there is of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,61 +139,6 @@ class Answer:
     """Sequences that break a bound."""
     channels: tuple[Channel, ...]
     """The first of them, shortest first, then in label order."""
-
-
-@dataclass(frozen=True)
-class PersonRows:
-    """Rows of events, the persons who have each, and how many of them have which protected value."""
-
-    kinds: Codes
-    offsets: Counts
-    persons: Counts
-    """Persons of each row."""
-    at_risk: Counts
-    """Those of them with any protected value."""
-    values: Counts
-    """Row, protected value, and the persons who have it, in this order."""
-
-    def project(self, kind_of: Codes) -> PersonRows:
-        """Set new kinds of events, leave out those of kind -1, and fold equal rows, those at risk first."""
-        kinds, offsets = kind_of[self.kinds], self.offsets
-        if (kind_of < 0).any():
-            kinds, offsets = keep_values(kinds, offsets, kinds >= 0)
-        group_of, first = kernels.rows.fold_rows(kinds, offsets)
-        at_risk = np.bincount(group_of, self.at_risk, len(first)).astype(np.int64)
-        order = np.concatenate([np.flatnonzero(at_risk > 0), np.flatnonzero(at_risk == 0)])
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        kinds, offsets = gather_rows(kinds, offsets, first[order])
-        return PersonRows(
-            kinds,
-            offsets,
-            np.bincount(group_of, self.persons, len(first)).astype(np.int64)[order],
-            at_risk[order],
-            _add_up(rank[group_of[self.values[:, 0]]], self.values[:, 1], self.values[:, 2]),
-        )
-
-    def rows(self) -> kernel.Rows:
-        """Return the rows as a table of sequences reads them."""
-        return kernel.Rows(
-            self.kinds,
-            self.offsets,
-            np.arange(len(self.persons), dtype=np.int32),
-            self.persons + self.at_risk * kernel.WITH_VALUE,
-            np.searchsorted(self.values[:, 0], np.arange(len(self.persons) + 1)).astype(np.int64),
-            self.values[:, 1:].copy(),
-        )
-
-
-def _add_up(rows: Counts, values: Counts, counts: Counts) -> Counts:
-    """Add up the counts of each pair of a row and a value; pairs come in order."""
-    size = int(values.max(initial=0)) + 1
-    keys = rows * size + values
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
-    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-    totals = np.add.reduceat(counts, firsts) if len(firsts) else counts
-    return np.column_stack([keys[firsts] // size, keys[firsts] % size, totals])
 
 
 @dataclass(frozen=True)
@@ -488,6 +454,105 @@ class GSequences:
             value=None if violation.value < 0 else self.values[violation.value],
             with_value=violation.have,
         )
+
+
+def read_cells(
+    table: EventTable, protect: Mapping[str, Sequence[str]], *, stars: bool
+) -> tuple[Codes, list[Mask]]:
+    """Return the node of every cell, events by quasi-identifiers, and of each column which nodes are secret.
+
+    A protected value is what is to be learned, and not what is known. What is above it is knowledge,
+    and the cell is a member of it; see `secret_nodes`.
+
+    A suppressed cell is knowledge only if `stars` count and the column shows anything else; otherwise its
+    cell is `HIDDEN`. So is a cell that holds nothing: see `EventTable.histories`.
+    """
+    sequences, columns, secrets = table.sequences, [], []
+    for quasi in table.schema.quasi:
+        if quasi not in table.hierarchies:
+            msg = f"quasi-identifier {quoted(quasi)} has no hierarchy"
+            raise SchemaError(msg)
+        labels = sequences.codebooks[quasi].labels
+        node_of = table.hierarchies[quasi].nodes(labels)
+        if not stars or (node_of == ROOT).all():
+            node_of[node_of == ROOT] = HIDDEN
+        columns.append(np.append(node_of, np.int32(HIDDEN))[sequences.columns[quasi]])
+        secrets.append(secret_nodes(table, quasi, protect))
+    cells = np.stack(columns, axis=1) if columns else np.empty((table.n_events, 0), np.int32)
+    return cells, secrets
+
+
+def secret_nodes(table: EventTable, quasi: str, protect: Mapping[str, Collection[str]]) -> Mask:
+    """Mark the nodes of a quasi-identifier that are no background knowledge.
+
+    They are protected, and no unprotected value of the column stands at them or below them. Whether an inner
+    node has protected leaves alone is for `protect` to say: a release does not show its leaves, and what is
+    not named there is knowledge.
+    """
+    tree = table.hierarchies[quasi]
+    protected = {
+        label
+        for name, sensitive in table.schema.sensitive.items()
+        if quasi in sensitive.columns
+        for label in protect.get(name, ())
+    }
+    is_secret: Mask = np.array([label in protected for label in tree.labels], np.bool_)
+    for label in table.sequences.codebooks[quasi].labels:
+        if label not in protected:
+            is_secret[tree.ancestors(tree.node(label))] = False
+    is_secret[ROOT] = False
+    return is_secret
+
+
+def views_of(column: int, tree: Hierarchy, cells: Codes, is_secret: Mask, *, mixed: bool) -> list[View]:
+    """Return the views of a quasi-identifier whose cells have the nodes `cells`, coarse first.
+
+    A cell shows the node above it at the level. Where its branch is shorter, it is padded and shows itself,
+    unless something in the column lies below it: then it is no value of that level. With `mixed` levels
+    nothing is padded, because every item has a level of its own. A star shows itself at any level, and is
+    listed at the first. Where a cell would show a secret node, it shows nothing.
+    """
+    present = np.unique(cells)
+    present = present[present != HIDDEN]
+    if not present.size:
+        return []
+    stars, known = present[present == ROOT], present[present != ROOT]
+    # Nodes are numbered depth first: what lies below a node comes next.
+    has_below = np.zeros(known.size, np.bool_)
+    has_below[:-1] = known[1:] < tree.subtree_end[known[:-1]]
+    depths = tree.depth[known]
+    # The finest that a cell shows: itself, or what is above where that is secret.
+    own = known.copy()
+    while is_secret[own].any():
+        own = np.where(is_secret[own], tree.parent[own], own)
+    own_depths = tree.depth[own]
+    views = []
+    for level in range(1, int(depths.max(initial=1)) + 1):
+        shows = known.copy()
+        while (deeper := tree.depth[shows] > level).any():
+            shows[deeper] = tree.parent[shows[deeper]]
+        shorter = depths < level
+        shows[(shorter & (has_below | mixed)) | is_secret[shows]] = HIDDEN
+        item_of_node = np.full(len(tree), -1, np.int32)
+        with_star = stars.size > 0 and (level == 1 or not mixed)
+        nodes = np.unique(shows[shows != HIDDEN])
+        nodes = np.concatenate([stars, nodes]) if with_star else nodes
+        number = np.full(len(tree), -1, np.int32)
+        number[nodes] = np.arange(nodes.size)
+        item_of_node[known] = np.where(shows == HIDDEN, -1, number[shows])
+        if with_star:
+            item_of_node[ROOT] = number[ROOT]
+        views.append(
+            View(
+                column=column,
+                level=level,
+                nodes=nodes.astype(np.int32),
+                item_of_node=item_of_node,
+                is_exact=(tree.depth[nodes] == level) | (nodes == ROOT) & (level == 1),
+                is_own=bool((own_depths == level).any() or (stars.size and level == 1)),
+            )
+        )
+    return views
 
 
 def _count(chosen: tuple[int, ...], shared: tuple[GSequences, Bounds, SoFar, bool]) -> list[Matches]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sequester._validation import at_least, exact_fraction, one_of, true_or_false
+from sequester.data.schema import Quasi
 from sequester.engine import LocalEngine
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import ROOT
 from sequester.privacy.g_sequences import Bounds, GSequences
 from sequester.privacy.model import (
     N_WITNESSES,
@@ -17,10 +20,9 @@ from sequester.privacy.model import (
     linkage_bound,
     with_quasi_identifiers,
 )
-from sequester.privacy.views import other_attributes, with_known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine
@@ -214,6 +216,34 @@ class KCPPrivacy(Confidence):
             f"least {self.k:,} persons in the release, or none{share}. A suppressed value (*) {stars}."
             f"{self.persons_words}"
         )
+
+
+def other_attributes(table: EventTable, protect: Mapping[str, Collection[str]], target: str) -> list[str]:
+    """Return the sensitive attributes that may be known to an adversary who wants to learn one of `target`.
+
+    They are all others; none where no value of `target` is protected.
+    """
+    return [name for name in table.schema.sensitive if name != target] if protect.get(target) else []
+
+
+def with_known(table: EventTable, attributes: Sequence[str]) -> EventTable:
+    """Return the table in which values of these sensitive attributes are items: nothing is above them.
+
+    A column that is a quasi-identifier already stays what it is.
+    """
+    columns = [
+        column
+        for name in attributes
+        for column in table.schema.sensitive[name].columns
+        if column not in table.schema.quasi
+    ]
+    trees = {
+        column: Hierarchy.from_edges((label, ROOT) for label in labels if label != ROOT)
+        for column in columns
+        if (labels := table.labels[column]) and labels != [ROOT]
+    }
+    quasi = {**table.schema.quasi, **{column: Quasi(tree) for column, tree in trees.items()}}
+    return table.replace(schema=replace(table.schema, quasi=quasi), hierarchies=table.hierarchies | trees)
 
 
 def _adversaries(

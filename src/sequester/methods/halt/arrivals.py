@@ -24,7 +24,7 @@ from sequester.methods.halt.histories import (
     read_nodes,
 )
 from sequester.methods.prices import price_nodes
-from sequester.privacy.views import secret_nodes
+from sequester.privacy.g_sequences import secret_nodes
 from sequester.ragged import gather_rows, offsets_of, owners_of
 from sequester.release.certificate import QUASI_ROLES, TECHNICAL, rebuild_table
 from sequester.release.release import EVENTS, PERSON, PERSONS

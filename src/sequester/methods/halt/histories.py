@@ -10,7 +10,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.kernels.shares import exceeds_share
-from sequester.privacy.views import secret_nodes
+from sequester.privacy.g_sequences import secret_nodes
 from sequester.ragged import gather_rows, owners_of
 
 if TYPE_CHECKING:

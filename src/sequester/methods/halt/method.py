@@ -109,7 +109,7 @@ class KCPMethod(HistoryMethod):
         """Find the levels and suppressed values that lose least; nothing here is random."""
         from sequester.methods.halt.algorithm import solve
         from sequester.methods.halt.publish import publish
-        from sequester.privacy.views import with_known
+        from sequester.privacy.kcp import with_known
 
         del randomness
         known = self._known(table)
@@ -131,7 +131,7 @@ class KCPMethod(HistoryMethod):
 
     def _known(self, table: EventTable) -> list[str]:
         """Return the sensitive attributes that may be known to who wants to learn another one."""
-        from sequester.privacy.views import other_attributes
+        from sequester.privacy.kcp import other_attributes
 
         known = [other_attributes(table, table.protected_nodes, name) for name in table.schema.sensitive]
         return list(dict.fromkeys(name for each in known for name in each)) if self.sensitive_known else []

@@ -10,7 +10,7 @@ from attacks.tables import some_rows
 from oracles import minimality as oracles
 from oracles import p2ka
 from sequester.attacks.context import Case
-from sequester.attacks.sequence_k_anonymity import Destinations, attack_destinations, destination_risk
+from sequester.attacks.minimality import Destinations, attack_destinations, destination_risk
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
