@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import mining as oracles
-from sequester.mining._event_kernels import Events, Extensions, mine_events
-from sequester.mining._kernels import Limits
+from sequester.mining._kernels import Events, Extensions, Limits, mine_patterns
 from sequester.mining.search import MiningResult
 
 pytestmark = pytest.mark.kernel
@@ -37,8 +36,9 @@ def mined(
 ):
     flat = [[(code, place) for place, event in enumerate(row) for code in sorted(event)] for row in rows]
     n_kinds, longest = 2 * n_symbols, max(map(len, flat), default=0)
-    output = mine_events(
+    output = mine_patterns(
         *shard,
+        None,
         Events(
             np.array([code for row in flat for code, _ in row], np.int32),
             np.array([place for row in flat for _, place in row], np.int32),
@@ -49,15 +49,11 @@ def mined(
             max_span,
             min(max_gap, max_span) < FAR,
         ),
-        Limits(min_support, min_length, max_length, max_patterns, True),
+        None,
+        Limits(min_support, min_length, max(min(max_length, longest), 1), max_patterns, True),
+        Extensions.of(n_kinds, longest),
         np.array([others], np.int64),
-        Extensions(
-            np.zeros((n_kinds, 2), np.int64),
-            *(np.empty(size, np.int64) for size in (n_kinds, n_kinds, n_kinds, longest)),
-        ),
-        np.empty((1, 3), np.int64),
-        np.empty((1, 3), np.int64),
-        np.empty(1, np.int32),
+        (np.empty((1, 3), np.int64), np.empty((1, 3), np.int64), np.empty(1, np.int32)),
     )
     result = MiningResult.of(np.arange(n_kinds, dtype=np.int32), *output)
     kinds, offsets, supports, is_complete = result.codes, result.offsets, result.supports, result.is_complete
@@ -75,7 +71,7 @@ def mined(
 
 
 @given(rows_of_events, st.integers(1, 2), st.just(FAR) | st.integers(0, 2), st.just(FAR) | st.integers(1, 3))
-def test_mine_events_equals_enumeration(rows, min_support, max_gap, max_span):
+def test_patterns_of_events_equal_enumeration(rows, min_support, max_gap, max_span):
     found, is_complete = mined(rows, min_support, max_gap=max_gap, max_span=max_span)
     assert is_complete
     expected = oracles.frequent_events(rows, min_support, None, max_gap, max_span)

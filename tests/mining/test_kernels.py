@@ -23,10 +23,11 @@ from sequester.mining._kernels import (
     ROW,
     SYMBOLS,
     Closing,
+    Extensions,
     Limits,
     has_insertion,
     lowest_bit,
-    mine_below,
+    mine_patterns,
     next_place,
 )
 from sequester.mining.search import MiningResult, index_rows
@@ -63,15 +64,15 @@ def mined(
     if closed:
         stamp, matches = np.zeros(n_symbols + 1, np.int64), np.empty((2, longest + 1), np.int64)
         closing = Closing(items, offsets, stamp, matches)
-    output = mine_below(
+    output = mine_patterns(
         *((0, n_symbols) if shard is None else shard),
         index_rows(items, offsets, weights, *list_symbols(items, offsets, n_symbols), n_symbols),
-        Limits(min_support, min_length, max(min(max_length, longest), 1), max_patterns, keep_rows),
+        None,
         closing,
+        Limits(min_support, min_length, max(min(max_length, longest), 1), max_patterns, keep_rows),
+        Extensions.of(n_symbols, longest),
         np.array([others], np.int64),
-        np.empty((1, 3), np.int64),
-        np.empty((1, 3), np.int64),
-        np.empty(1, np.int32),
+        (np.empty((1, 3), np.int64), np.empty((1, 3), np.int64), np.empty(1, np.int32)),
     )
     result = MiningResult.of(np.arange(n_symbols, dtype=np.int32), *output)
     found, found_offsets, supports, is_complete = (
@@ -90,20 +91,20 @@ def mined(
 
 
 @given(some_rows, st.integers(1, 4))
-def test_mine_below_equals_enumeration_in_lexicographic_order(rows, min_support):
+def test_mine_patterns_equals_enumeration_in_lexicographic_order(rows, min_support):
     expected = sorted(oracles.frequent(rows, min_support).items())
     assert mined(rows, min_support) == (expected, True)
 
 
 @given(some_rows, st.integers(1, 3), st.integers(1, 3), st.integers(1, 4))
-def test_mine_below_keeps_to_lengths(rows, min_support, min_length, max_length):
+def test_mine_patterns_keeps_to_lengths(rows, min_support, min_length, max_length):
     every = sorted(oracles.frequent(rows, min_support, max_length).items())
     expected = [(pattern, count) for pattern, count in every if len(pattern) >= min_length]
     assert mined(rows, min_support, min_length=min_length, max_length=max_length) == (expected, True)
 
 
 @given(some_rows, st.integers(1, 6), st.data())
-def test_mine_below_adds_weights(rows, min_support, data):
+def test_mine_patterns_adds_weights(rows, min_support, data):
     weights = data.draw(st.lists(st.integers(1, 3), min_size=len(rows), max_size=len(rows)))
     repeated = [row for row, weight in zip(rows, weights, strict=True) for _ in range(weight)]
     expected = sorted(oracles.frequent(repeated, min_support).items())
@@ -111,13 +112,13 @@ def test_mine_below_adds_weights(rows, min_support, data):
 
 
 @given(some_rows, st.integers(1, 3), st.integers(1, 12))
-def test_mine_below_says_when_there_were_more_than_max_patterns(rows, min_support, max_patterns):
+def test_mine_patterns_says_when_there_were_more_than_max_patterns(rows, min_support, max_patterns):
     everything = sorted(oracles.frequent(rows, min_support).items())
     expected = everything[:max_patterns], len(everything) <= max_patterns
     assert mined(rows, min_support, max_patterns=max_patterns) == expected
 
 
-def test_mine_below_stops_where_the_others_have_found_too_many():
+def test_mine_patterns_stops_where_the_others_have_found_too_many():
     assert mined([[0, 1]], 1, max_patterns=10, others=11) == ([], False)
     assert mined([[0, 1]], 1, max_patterns=10, others=7)[1]
 

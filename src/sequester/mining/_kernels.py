@@ -2,6 +2,10 @@
 
 The symbols of a row are ranked by first appearance, and 63 of them make a part. So a mask is one number
 whatever the size of the alphabet, and rows with more different symbols have several parts.
+
+Rows of itemset events, with limits to gaps and to the whole span, are searched by the same driver: a node of
+the search is then a pattern with the ends of all its embeddings, and for each end the latest start, because
+with limits the first end is not enough.
 """
 
 from __future__ import annotations
@@ -31,6 +35,8 @@ ROW, WEIGHT, SYMBOLS = range(3)
 """Of a part: its row, the row's weight, where its symbols begin."""
 PART, PLACE, MASK = range(3)
 """Of an entry of a projection: a part, the place after the match, the symbols ahead that may follow."""
+END, START = 1, 2
+"""The same of events, after the row: the last item of an embedding, the event in which it can begin."""
 SYMBOL, SUPPORT, LOW, HIGH, DEPTH = range(5)
 """Of a pattern that waits: its last symbol, its weight, its entries, its length."""
 
@@ -66,6 +72,49 @@ class Limits(NamedTuple):
     max_length: int
     max_patterns: int
     keep_rows: bool
+
+
+class Events(NamedTuple):
+    """Weighted rows of events, and how far apart the items of a pattern may be."""
+
+    items: Codes
+    """Ascending within an event."""
+    places: Codes
+    """The number of each item's event within its row."""
+    offsets: Offsets
+    """Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``."""
+    weights: Counts
+    """Persons behind each row."""
+    n_symbols: int
+    max_gap: int
+    max_span: int
+    is_limited: bool
+    """Whether one of these limits anything."""
+
+
+class Extensions(NamedTuple):
+    """What one projection says about each kind of extension.
+
+    Kind ``symbol`` begins an event, ``n_symbols + symbol`` goes into that of the item before. The last two
+    are for events alone.
+    """
+
+    totals: Table
+    """Weight and entries of each kind; 0 before and after."""
+    met: Counts
+    """The kinds that were met."""
+    fill_of: Counts
+    """Where each kind is on the stack, or -1."""
+    stamp: Counts
+    """Which row met each kind last."""
+    best: Counts
+    """For each item of a row the latest start of an embedding that it can follow, or -1."""
+
+    @classmethod
+    def of(cls, n_kinds: int, longest: int) -> Extensions:
+        """Return room for so many kinds, and rows of at most so many items."""
+        sizes = (n_kinds, n_kinds, n_kinds, longest)
+        return cls(np.zeros((n_kinds, 2), np.int64), *(np.empty(size, np.int64) for size in sizes))
 
 
 @njit
@@ -141,12 +190,12 @@ def project_symbol(symbol: int, index: Index, keep_all: bool, entries: Table) ->
 
 
 @inner
-def weigh_extensions(index: Index, entries: Table, low: int, high: int, totals: Table, met: Counts) -> int:
+def weigh_extensions(index: Index, entries: Table, low: int, high: int, found: Extensions) -> int:
     """Add up, symbol by symbol, the weights of the projection's rows that have it ahead, and their entries.
 
-    `totals` has a row per symbol, all 0. Lists the symbols that were met, and returns their number.
+    Lists the symbols that were met, and returns their number.
     """
-    parts, symbols = index.parts, index.symbols
+    parts, symbols, totals, met = index.parts, index.symbols, found.totals, found.met
     n_met = 0
     entry = low
     while entry < high:
@@ -219,20 +268,13 @@ def project(
 
 @inner
 def push_frequent(
-    met: Counts,
-    n_met: int,
-    totals: Table,
-    min_support: int,
-    fill_of: Counts,
-    stack: Table,
-    n_waiting: int,
-    depth: int,
-    top: int,
+    found: Extensions, n_met: int, min_support: int, stack: Table, n_waiting: int, depth: int, top: int
 ) -> tuple[int, int]:
-    """Put the frequent ones of the symbols that were met on the stack, the first on top, and clear `totals`.
+    """Put the frequent ones of the kinds that were met on the stack, the first on top, and clear the totals.
 
     Their entries get room from `top` on. Returns what waits, and where the entries end.
     """
+    met, totals, fill_of = found.met, found.totals, found.fill_of
     n_frequent = 0
     for i in range(n_met):
         symbol = met[i]
@@ -260,102 +302,98 @@ def push_frequent(
 
 
 @njit
-def mine_below(
-    first: int,
-    last: int,
-    index: Index,
-    limits: Limits,
-    closing: Closing | None,
-    n_found_by_all: Counts,
-    entries: Table,
-    found: Table,
-    values: Codes,
-) -> tuple[Table, Codes, int, bool]:
-    """List all patterns that are frequent and begin with a symbol from `first` to `last`.
+def reach(events: Events, entries: Table, low: int, high: int, best: Counts) -> None:
+    """Set for each item of a row that can follow one of the ends its latest start, and -1 to the others.
 
-    They come in lexicographic order. Row ``i`` of `found` has the support of a pattern, the number of its
-    items and that of its rows; `values` has the items and, where they are kept, the rows, pattern by pattern.
-    Returns both, the number of patterns, and whether that is all: not where there are more than allowed, here
-    or in all shards together, which count in ``n_found_by_all[0]``.
-
-    A node of the search is a pattern with its projection: the parts of the rows that contain it, each with
-    the place after the greedy match and a mask of the symbols ahead that can still make a frequent pattern.
-    The masks alone weigh all extensions; places are looked up for the frequent ones only. A part without such
-    symbols is left out, unless rows are needed. Projections lie in one buffer, in the order of the stack.
-
-    With `closing` only closed patterns are listed; without it the compiler leaves that out.
+    The entries `low` to `high` hold the ends of a pattern's embeddings in the row, ascending, and the place
+    of the latest event in which such an embedding can begin. ``best[i]`` belongs to item ``i`` of the row.
     """
-    n_symbols = index.starts.size - 1
-    keep_all = limits.keep_rows or closing is not None
-    stack = np.empty((64, 5), np.int64)
-    path = np.empty(limits.max_length, np.int64)
-    totals = np.empty((n_symbols, 2), np.int64)
-    for symbol in range(n_symbols):
-        totals[symbol, 0], totals[symbol, 1] = 0, 0
-    met = np.empty(n_symbols, np.int64)
-    fill_of = np.empty(n_symbols, np.int64)
-    n_found, n_values = 0, 0
-    for symbol in range(first, last):
-        entries, support, high = project_symbol(symbol, index, keep_all, entries)
-        if support < limits.min_support:
-            continue
-        stack[0, SYMBOL], stack[0, SUPPORT], stack[0, DEPTH] = symbol, support, 1
-        stack[0, LOW], stack[0, HIGH] = 0, high
-        n_waiting = 1
-        while n_waiting > 0:
-            n_waiting -= 1
-            low, high, depth = stack[n_waiting, LOW], stack[n_waiting, HIGH], stack[n_waiting, DEPTH]
-            path[depth - 1] = stack[n_waiting, SYMBOL]
-            is_wanted, goes_on = depth >= limits.min_length, depth < limits.max_length
-            if closing is not None:
-                if is_wanted:
-                    is_wanted = not has_insertion(closing, index, entries, low, high, path, depth, False)
-                if goes_on:
-                    goes_on = not has_insertion(closing, index, entries, low, high, path, depth, True)
-            if is_wanted:
-                if n_found == limits.max_patterns or n_found_by_all[0] > limits.max_patterns:
-                    return found, values, n_found, False
-                n_found_by_all[0] += 1
-                values = ensure_capacity(values, n_values, n_values + depth + high - low)
-                found = ensure_rows(found, n_found, n_found + 1)
-                n_before = n_values = write_path(path, depth, values, n_values)
-                if limits.keep_rows:
-                    n_values = write_rows(index, entries, low, high, values, n_values)
-                found[n_found, 0] = stack[n_waiting, SUPPORT]
-                found[n_found, 1], found[n_found, 2] = depth, n_values - n_before
-                n_found += 1
-            if goes_on:
-                n_met = weigh_extensions(index, entries, low, high, totals, met)
-                stack = ensure_rows(stack, n_waiting, n_waiting + n_met)
-                n_before = n_waiting
-                n_waiting, top = push_frequent(
-                    met, n_met, totals, limits.min_support, fill_of, stack, n_waiting, depth + 1, high
-                )
-                if n_waiting > n_before and (keep_all or depth + 1 < limits.max_length):
-                    entries = ensure_rows(entries, high, top)
-                    project(index, entries, low, high, fill_of, stack, keep_all)
-    return found, values, n_found, True
+    first, last = events.offsets[entries[low, ROW]], events.offsets[entries[low, ROW] + 1]
+    for i in range(last - first):
+        best[i] = -1
+    for entry in range(low, high):
+        end, start = entries[entry, END], entries[entry, START]
+        here = np.int64(events.places[end])  # wide enough for limits that limit nothing
+        furthest = min(here + 1 + events.max_gap, start + events.max_span - 1)
+        for i in range(end + 1, last):
+            if events.places[i] > furthest:
+                break
+            if events.places[i] > here and best[i - first] < start:
+                best[i - first] = start
 
 
 @inner
-def write_path(path: Counts, depth: int, values: Codes, n_values: int) -> int:
-    """Write the items of a pattern behind the first `n_values`; return how many there are now."""
-    for i in range(depth):
-        values[n_values + i] = path[i]
-    return n_values + depth
+def meet(kind: int, row: int, weight: int, found: Extensions, n_met: int) -> int:
+    """Count an extension of a row; return the number of kinds that were met."""
+    if found.totals[kind, 1] == 0:
+        found.met[n_met] = kind
+        found.stamp[kind] = -1
+        n_met += 1
+    found.totals[kind, 1] += 1
+    if found.stamp[kind] != row:
+        found.stamp[kind] = row
+        found.totals[kind, 0] += weight
+    return n_met
 
 
-@njit
-def write_rows(index: Index, entries: Table, low: int, high: int, values: Codes, n_values: int) -> int:
-    """Write the rows of a projection behind the first `n_values`; return how many there are now."""
-    last = -1
-    for entry in range(low, high):
-        row = index.parts[entries[entry, PART], ROW]
-        if row != last:
-            values[n_values] = row
-            n_values += 1
-        last = row
-    return n_values
+@inner
+def enter(kind: int, row: int, end: int, start: int, fill_of: Counts, stack: Table, entries: Table) -> None:
+    """Write an entry of the extension of this kind, unless it is rare."""
+    if fill_of[kind] >= 0:
+        to = stack[fill_of[kind], HIGH]
+        entries[to, ROW], entries[to, END], entries[to, START] = row, end, start
+        stack[fill_of[kind], HIGH] = to + 1
+
+
+@inner
+def scan_extensions(
+    events: Events, entries: Table, low: int, high: int, found: Extensions, stack: Table, enters: bool
+) -> int:
+    """Count the extensions of a projection and return how many kinds there are; or write their entries."""
+    n_met = 0
+    entry = low
+    while entry < high:
+        row = entries[entry, ROW]
+        after = entry + 1
+        while after < high and entries[after, ROW] == row:
+            after += 1
+        begin, stop, weight = events.offsets[row], events.offsets[row + 1], events.weights[row]
+        # Without limits whatever follows some end follows the first.
+        reach(events, entries, entry, after if events.is_limited else entry + 1, found.best)
+        for i in range(entries[entry, END] + 1, stop):
+            start = found.best[i - begin]
+            if start >= 0 and enters:
+                enter(events.items[i], row, i, start, found.fill_of, stack, entries)
+            elif start >= 0:
+                n_met = meet(events.items[i], row, weight, found, n_met)
+        for each in range(entry, after):
+            i = entries[each, END] + 1
+            while i < stop and events.places[i] == events.places[entries[each, END]]:
+                kind = events.n_symbols + events.items[i]
+                if enters:
+                    enter(kind, row, i, entries[each, START], found.fill_of, stack, entries)
+                else:
+                    n_met = meet(kind, row, weight, found, n_met)
+                i += 1
+        entry = after
+    return n_met
+
+
+@inner
+def project_events(symbol: int, events: Events, entries: Table) -> tuple[Table, int, int]:
+    """Write the projection of a symbol alone; return it with its weight and the number of entries."""
+    n_entries, support = 0, 0
+    for row in range(events.offsets.size - 1):
+        n_before = n_entries
+        for i in range(events.offsets[row], events.offsets[row + 1]):
+            if events.items[i] == symbol:
+                entries = ensure_rows(entries, n_entries, n_entries + 1)
+                entries[n_entries, ROW], entries[n_entries, END] = row, i
+                entries[n_entries, START] = events.places[i]
+                n_entries += 1
+        if n_entries > n_before:
+            support += events.weights[row]
+    return entries, support, n_entries
 
 
 class Closing(NamedTuple):
@@ -451,3 +489,116 @@ def has_insertion(
             break
     stamp[stamp.size - 1] = clock
     return n_left > 0
+
+
+@inner
+def write_pattern(
+    path: Counts,
+    depth: int,
+    index: Index | None,
+    entries: Table,
+    span: tuple[int, int],
+    values: Codes,
+    n: int,
+) -> tuple[int, int]:
+    """Write a pattern behind the first `n` values, and the rows of its entries; return how many of each.
+
+    `span` is where its entries are, empty where rows are not wanted.
+    """
+    for i in range(depth):
+        values[n + i] = path[i]
+    n_rows, last = 0, -1
+    for entry in range(*span):
+        row = entries[entry, ROW]
+        if index is not None:
+            row = index.parts[entries[entry, PART], ROW]
+        if row != last:
+            values[n + depth + n_rows] = row
+            n_rows += 1
+        last = row
+    return depth, n_rows
+
+
+@njit
+def mine_patterns(
+    first: int,
+    last: int,
+    index: Index | None,
+    events: Events | None,
+    closing: Closing | None,
+    limits: Limits,
+    extensions: Extensions,
+    n_found_by_all: Counts,
+    buffers: tuple[Table, Table, Codes],
+) -> tuple[Table, Codes, int, bool]:
+    """List all patterns that are frequent and begin with a symbol from `first` to `last`.
+
+    They come in lexicographic order. Row ``i`` of `found` has the support of a pattern, the number of its
+    items and that of its rows; `values` has the items and, where they are kept, the rows, pattern by pattern.
+    Returns both, the number of patterns, and whether that is all: not where there are more than allowed, here
+    or in all shards together, which count in ``n_found_by_all[0]``.
+
+    A node of the search is a pattern with its projection: the parts of the rows that contain it, each with
+    the place after the greedy match and a mask of the symbols ahead that can still make a frequent pattern.
+    The masks alone weigh all extensions; places are looked up for the frequent ones only. A part without such
+    symbols is left out, unless rows are needed. Projections lie in one buffer, in the order of the stack.
+
+    Either `index` or `events` is searched; an item of events is a kind of extension. With `closing` only
+    closed patterns are listed. What is None the compiler leaves out.
+    """
+    entries, found, values = buffers
+    keep_all = limits.keep_rows or closing is not None
+    stack = np.empty((64, 5), np.int64)
+    path = np.empty(limits.max_length, np.int64)
+    n_found, n_values = 0, 0
+    for symbol in range(first, last):
+        support, high = np.int64(0), np.int64(0)
+        if index is not None:
+            entries, support, high = project_symbol(symbol, index, keep_all, entries)
+        if events is not None:
+            entries, support, high = project_events(symbol, events, entries)
+        if support < limits.min_support:
+            continue
+        stack[0, SYMBOL], stack[0, SUPPORT], stack[0, DEPTH] = symbol, support, 1
+        stack[0, LOW], stack[0, HIGH] = 0, high
+        n_waiting = 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            low, high, depth = stack[n_waiting, LOW], stack[n_waiting, HIGH], stack[n_waiting, DEPTH]
+            path[depth - 1] = stack[n_waiting, SYMBOL]
+            is_wanted, goes_on = depth >= limits.min_length, depth < limits.max_length
+            if closing is not None:
+                if is_wanted:
+                    is_wanted = not has_insertion(closing, index, entries, low, high, path, depth, False)
+                if goes_on:
+                    goes_on = not has_insertion(closing, index, entries, low, high, path, depth, True)
+            if is_wanted:
+                if n_found == limits.max_patterns or n_found_by_all[0] > limits.max_patterns:
+                    return found, values, n_found, False
+                n_found_by_all[0] += 1
+                values = ensure_capacity(values, n_values, n_values + depth + high - low)
+                found = ensure_rows(found, n_found, n_found + 1)
+                span = (low, high if limits.keep_rows else low)
+                n_items, n_rows = write_pattern(path, depth, index, entries, span, values, n_values)
+                found[n_found, 0] = stack[n_waiting, SUPPORT]
+                found[n_found, 1], found[n_found, 2] = n_items, n_rows
+                n_values += n_items + n_rows
+                n_found += 1
+            if goes_on:
+                n_met = 0
+                if index is not None:
+                    n_met = weigh_extensions(index, entries, low, high, extensions)
+                if events is not None:
+                    n_met = scan_extensions(events, entries, low, high, extensions, stack, False)
+                stack = ensure_rows(stack, n_waiting, n_waiting + n_met)
+                n_before = n_waiting
+                n_waiting, top = push_frequent(
+                    extensions, n_met, limits.min_support, stack, n_waiting, depth + 1, high
+                )
+                if n_waiting > n_before and (keep_all or depth + 1 < limits.max_length):
+                    entries = ensure_rows(entries, high, top)
+                    if index is not None:
+                        project(index, entries, low, high, extensions.fill_of, stack, keep_all)
+                    if events is not None:
+                        scan_extensions(events, entries, low, high, extensions, stack, True)
+    return found, values, n_found, True

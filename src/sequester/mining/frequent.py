@@ -18,7 +18,6 @@ from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
 from sequester.mining.search import (
     EVERYTHING,
-    EventSearch,
     PatternLimits,
     PatternSearch,
     most_frequent,
@@ -110,13 +109,11 @@ def frequent(
     sequences = sequences_of(data)
     book, rows = sequences.codebook, sequences.distinct()
     _check_owners(rows, top=top, max_gap=max_gap, max_span=max_span, closed=closed)
-    lowest = limits.min_support
-    search: PatternSearch | EventSearch
-    if max_gap is None and max_span is None:
-        search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), lowest)
-    else:
-        places = places_of(rows.offsets).astype(np.int32)
-        search = EventSearch.of(rows.items, places, rows.offsets, rows.weights, len(book), lowest)
+    is_plain = max_gap is None and max_span is None
+    places = None if is_plain else places_of(rows.offsets).astype(np.int32)
+    search = PatternSearch.of(
+        rows.items, rows.offsets, rows.weights, len(book), limits.min_support, places=places
+    )
     found = find_patterns(search, limits, top, engine=engine, progress=progress)
     return _patterns(found, rows, book, limits, engine)
 
@@ -197,7 +194,7 @@ def checked_limits(
 
 
 def find_patterns(
-    search: PatternSearch | EventSearch,
+    search: PatternSearch,
     limits: PatternLimits,
     top: int | None,
     *,
@@ -553,7 +550,7 @@ def frequent_events(
         raise ParameterError(msg)
     rows = data if isinstance(data, Itemsets) else Itemsets.of(data)
     items, places, offsets, weights, row_of_person = rows.folded()
-    search = EventSearch.of(items, places, offsets, weights, len(rows.codebook), limits.min_support)
+    search = PatternSearch.of(items, offsets, weights, len(rows.codebook), limits.min_support, places=places)
     found = find_patterns(search, limits, top, engine=engine, progress=progress)
     labels = rows.codebook.labels
     patterns = tuple(

@@ -11,7 +11,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.engine import LocalEngine, silent
-from sequester.mining import _event_kernels, _kernels
+from sequester.mining import _kernels
 from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class MiningResult:
         *,
         opens: Mask | None = None,
     ) -> MiningResult:
-        """Take the output of `mine_below` or `mine_events`; item ``i`` means ``codes[i]``."""
+        """Take the output of `mine_patterns`; item ``i`` means ``codes[i]``."""
         heads = heads[:n_patterns]
         sizes = heads[:, 1:].ravel()
         is_item = np.repeat(np.arange(len(sizes)) % 2 == 0, sizes)
@@ -134,24 +134,34 @@ class PatternLimits:
 
 @dataclass(frozen=True, slots=True)
 class PatternSearch:
-    """Rows made ready for searches at any support from a lowest one on."""
+    """Rows made ready for searches at any support from a lowest one on; rows of symbols, or of events."""
 
     kept: Codes
     """The codes of symbols that are frequent at the lowest support; the rows number them from 0."""
     items: Codes
-    """The rows without the other symbols."""
+    """The rows without the other symbols; ascending within an event."""
     offsets: Offsets
     """Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``."""
     weights: Counts
     """Persons behind each row."""
     symbol_weights: Counts
     """Persons behind the rows that hold each kept symbol."""
-    index: Index
-    """The rows as masks."""
+    places: Codes | None
+    """The number of each item's event within its row, from 0; events that are left out keep theirs. None
+    where every item is an event of its own, and gaps do not matter."""
+    index: Index | None
+    """The rows as masks, where there are no places."""
 
     @classmethod
     def of(
-        cls, items: Codes, offsets: Offsets, weights: Counts, n_symbols: int, lowest: int
+        cls,
+        items: Codes,
+        offsets: Offsets,
+        weights: Counts,
+        n_symbols: int,
+        lowest: int,
+        *,
+        places: Codes | None = None,
     ) -> PatternSearch:
         """Make rows ready for searches at a support of `lowest` and more."""
         symbols, symbol_offsets = kernels.rows.list_symbols(items, offsets, n_symbols)
@@ -161,36 +171,51 @@ class PatternSearch:
         is_kept = symbol_weights >= lowest
         if not is_kept.all():
             code_of = np.cumsum(is_kept, dtype=np.int32) - 1
+            places = None if places is None else places[is_kept[items]]
             items, offsets = keep_values(code_of[items], offsets, is_kept[items])
             symbols, symbol_offsets = keep_values(code_of[symbols], symbol_offsets, is_kept[symbols])
         kept = np.flatnonzero(is_kept).astype(np.int32)
-        index = index_rows(items, offsets, weights, symbols, symbol_offsets, len(kept))
-        return cls(kept, items, offsets, weights, symbol_weights[is_kept], index)
+        index = None
+        if places is None:
+            index = index_rows(items, offsets, weights, symbols, symbol_offsets, len(kept))
+        return cls(kept, items, offsets, weights, symbol_weights[is_kept], places, index)
 
     def mine(self, shard: range, limits: PatternLimits, n_found: Counts) -> MiningResult:
         """Find the frequent patterns that begin with some symbols, and add their number to ``n_found[0]``."""
-        longest = max(int(np.diff(self.offsets).max(initial=1)), limits.min_length)
+        n_symbols, longest_row = len(self.kept), int(np.diff(self.offsets).max(initial=1))
+        longest = max(longest_row, limits.min_length)
         longest = longest if limits.max_length is None else min(limits.max_length, longest)
-        closing = None
-        if limits.closed:
-            stamp, matches = np.zeros(len(self.kept) + 1, np.int64), np.empty((2, longest + 1), np.int64)
+        codes, opens, events, closing = self.kept, None, None, None
+        if self.places is not None:
+            codes, opens = np.tile(self.kept, 2), np.repeat([True, False], n_symbols)
+            is_limited = min(limits.max_gap, limits.max_span) <= int(self.places.max(initial=0))
+            events = _kernels.Events(
+                self.items,
+                self.places,
+                self.offsets,
+                self.weights,
+                n_symbols,
+                limits.max_gap,
+                limits.max_span,
+                is_limited,
+            )
+        elif limits.closed:
+            stamp, matches = np.zeros(n_symbols + 1, np.int64), np.empty((2, longest + 1), np.int64)
             closing = _kernels.Closing(self.items, self.offsets, stamp, matches)
-        found = _kernels.mine_below(
+        found = _kernels.mine_patterns(
             shard.start,
             shard.stop,
             self.index,
+            events,
+            closing,
             _kernels.Limits(
                 limits.min_support, limits.min_length, longest, limits.max_patterns, limits.keep_rows
             ),
-            closing,
+            _kernels.Extensions.of(len(codes), longest_row),
             n_found,
-            *_empty_buffers(),
+            (np.empty((1024, 3), np.int64), np.empty((1024, 3), np.int64), np.empty(1024, np.int32)),
         )
-        return MiningResult.of(self.kept, *found)
-
-
-def _empty_buffers() -> tuple[Table, Table, Codes]:
-    return np.empty((1024, 3), np.int64), np.empty((1024, 3), np.int64), np.empty(1024, np.int32)
+        return MiningResult.of(codes, *found, opens=opens)
 
 
 def index_rows(
@@ -216,14 +241,14 @@ def index_rows(
     return index
 
 
-def _mine(shard: range, shared: tuple[PatternSearch | EventSearch, PatternLimits, Counts]) -> MiningResult:
+def _mine(shard: range, shared: tuple[PatternSearch, PatternLimits, Counts]) -> MiningResult:
     """Return the patterns that begin with some symbols."""
     search, limits, n_found = shared
     return search.mine(shard, limits, n_found)
 
 
 def run_search(
-    search: PatternSearch | EventSearch,
+    search: PatternSearch,
     limits: PatternLimits,
     *,
     engine: Engine | None = None,
@@ -235,7 +260,7 @@ def run_search(
     and all of those count.
     """
     engine, weights = engine or LocalEngine(), search.symbol_weights
-    is_chosen = limits.closed and isinstance(search, EventSearch)
+    is_chosen = limits.closed and search.places is not None
     longest = limits.max_length or EVERYTHING
     asked = replace(limits, max_length=longest + 1) if is_chosen and limits.max_length else limits
     shards = engine.split(len(weights))
@@ -257,7 +282,7 @@ def _joined_offsets(parts: Sequence[Offsets]) -> Offsets:
 
 
 def most_frequent(
-    search: PatternSearch | EventSearch,
+    search: PatternSearch,
     limits: PatternLimits,
     n_patterns: int,
     *,
@@ -297,77 +322,6 @@ def _in_order(found: MiningResult) -> MiningResult:
     """Sort patterns by their codes."""
     patterns = found.patterns()
     return found.only(np.array(sorted(range(len(patterns)), key=patterns.__getitem__), np.int64))
-
-
-@dataclass(frozen=True, slots=True)
-class EventSearch:
-    """Rows of events made ready for searches at any support from a lowest one on."""
-
-    kept: Codes
-    """The codes of symbols that are frequent at the lowest support; the rows number them from 0."""
-    items: Codes
-    """The rows without the other symbols; ascending within an event."""
-    places: Codes
-    """The number of each item's event within its row, from 0; events that are left out keep theirs."""
-    offsets: Offsets
-    """Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``."""
-    weights: Counts
-    """Persons behind each row."""
-    symbol_weights: Counts
-    """Persons behind the rows that hold each kept symbol."""
-
-    @classmethod
-    def of(
-        cls, items: Codes, places: Codes, offsets: Offsets, weights: Counts, n_symbols: int, lowest: int
-    ) -> EventSearch:
-        """Make rows ready for searches at a support of `lowest` and more."""
-        symbol_weights = kernels.rows.weigh_symbols(items, offsets, weights, n_symbols)
-        is_kept = symbol_weights >= lowest
-        is_there = is_kept[items]
-        code_of = np.cumsum(is_kept, dtype=np.int32) - 1
-        items, new_offsets = keep_values(code_of[items], offsets, is_there)
-        return cls(
-            np.flatnonzero(is_kept).astype(np.int32),
-            items,
-            places[is_there],
-            new_offsets,
-            weights,
-            symbol_weights[is_kept],
-        )
-
-    def mine(self, shard: range, limits: PatternLimits, n_found: Counts) -> MiningResult:
-        """Find the frequent patterns that begin with some symbols, and add their number to ``n_found[0]``."""
-        n_symbols, n_places = len(self.kept), int(self.places.max(initial=0)) + 1
-        n_kinds, longest = 2 * n_symbols, int(np.diff(self.offsets).max(initial=0))
-        found = _event_kernels.mine_events(
-            shard.start,
-            shard.stop,
-            _event_kernels.Events(
-                self.items,
-                self.places,
-                self.offsets,
-                self.weights,
-                n_symbols,
-                limits.max_gap,
-                limits.max_span,
-                min(limits.max_gap, limits.max_span) < n_places,
-            ),
-            _kernels.Limits(
-                limits.min_support,
-                limits.min_length,
-                limits.max_length or EVERYTHING,
-                limits.max_patterns,
-                limits.keep_rows,
-            ),
-            n_found,
-            _event_kernels.Extensions(
-                np.zeros((n_kinds, 2), np.int64),
-                *(np.empty(size, np.int64) for size in (n_kinds, n_kinds, n_kinds, longest)),
-            ),
-            *_empty_buffers(),
-        )
-        opens = np.repeat([True, False], n_symbols)
-        return MiningResult.of(np.tile(self.kept, 2), *found, opens=opens)
 
 
 def _mark_closed(found: MiningResult) -> Mask:
