@@ -65,8 +65,17 @@ def test_a_forecast_says_what_is_needed_and_what_would_fit(free, fits):
     assert (free is None) == ("would fit" not in str(forecast))
 
 
+def test_events_after_the_first_millions_need_less():
+    few, many = (
+        memory.MemoryForecast(each, n_attributes=4, free=None).needed for each in (5_000_000, 25_000_000)
+    )
+    assert few == 250_000_000 + 5_000_000 * 720
+    assert many == few + 20_000_000 * 360
+
+
 @pytest.mark.parametrize(
-    ("free", "most"), [(0, 0), (250_000_000, 0), (250_007_200, 10), (2_600_000_000, 3_200_000)]
+    ("free", "most"),
+    [(0, 0), (250_000_000, 0), (250_007_200, 10), (2_600_000_000, 3_200_000), (11_050_000_000, 25_000_000)],
 )
 def test_the_largest_table_that_fits_has_two_digits(free, most):
     assert memory.MemoryForecast(n_events=1, n_attributes=4, free=free).most_events == most

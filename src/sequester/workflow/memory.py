@@ -20,8 +20,11 @@ _GROUP = Path("/sys/fs/cgroup")
 
 BASE = 250_000_000
 """Bytes that the program takes by itself."""
+FIRST_EVENTS = 5_000_000
 PER_EVENT, PER_CELL = 200, 130
-"""Bytes at the highest for each event, and for each attribute of an event: measured, see docs/scale.md."""
+PER_LATER_EVENT, PER_LATER_CELL = 120, 60
+"""Bytes at the highest for each event, and for each attribute of an event: of the first events, and of those
+after them, since what is let go of a large table is given back at once. Measured, see docs/scale.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class MemoryForecast:
     Examples
     --------
     >>> print(MemoryForecast(n_events=2_500_000, n_attributes=4, free=20_000_000_000))
-    about 2.0 GB of memory will be needed, and 20.0 GB are free: up to about 27,000,000 events would fit
+    about 2.0 GB of memory will be needed, and 20.0 GB are free: up to about 49,000,000 events would fit
     """
 
     n_events: int
@@ -64,18 +67,25 @@ class MemoryForecast:
     @property
     def needed(self) -> int:
         """Bytes at the highest, the table included."""
-        return BASE + self.n_events * self._each
+        first = min(self.n_events, FIRST_EVENTS)
+        return BASE + first * self._each + (self.n_events - first) * self._each_later
 
     @property
     def _each(self) -> int:
         return PER_EVENT + PER_CELL * self.n_attributes
 
     @property
+    def _each_later(self) -> int:
+        return PER_LATER_EVENT + PER_LATER_CELL * self.n_attributes
+
+    @property
     def most_events(self) -> int | None:
         """Events from which on a table would not fit, two digits; None where that is not known."""
         if self.free is None:
             return None
-        most = max(self.free - BASE, 0) // self._each
+        left = max(self.free - BASE, 0)
+        most = min(left // self._each, FIRST_EVENTS)
+        most += max(left - FIRST_EVENTS * self._each, 0) // self._each_later
         step: int = 10 ** max(len(str(most)) - 2, 0)
         return most // step * step
 
