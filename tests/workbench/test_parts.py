@@ -11,8 +11,8 @@ from sequester.errors import InputError
 from sequester.methods import METHODS
 from sequester.workbench.jobs import _COMMANDS, argv
 from sequester.workbench.project import ROLES, Project, Workbench, role_of, with_role, without_role
-from sequester.workbench.steps import promise
 from sequester.workbench.steps.data import KINDS
+from sequester.workbench.steps.release import PROMISE
 from sequester.workbench.tasks import TASKS
 
 DATA = {
@@ -75,16 +75,16 @@ def test_every_method_can_be_chosen_and_says_what_it_promises(tmp_path):
     bench = Workbench(str(tmp_path / "release.toml"))
     bench.project.jobs.close()
     for name in METHODS:
-        promise.PROMISE.actions["method"](bench, value=name)
-        shown = promise.PROMISE.context(bench, {})
+        PROMISE.actions["method"](bench, value=name)
+        shown = PROMISE.context(bench, {})
         assert shown["method"] is METHODS[name]
         assert shown["promise"] or shown["wrong"]
         assert {"name", *(each["name"] for each in shown["fields"])} >= set(bench.project.document["method"])
     assert shown["promise"]
-    promise.PROMISE.actions["set"](bench, l="4", window="3", then="none")
+    PROMISE.actions["set"](bench, l="4", window="3", then="none")
     assert bench.project.document["method"] == {"name": name, "l": 4, "window": 3, "then": "none"}
     with pytest.raises(InputError, match=r"method.l must be"):
-        promise.PROMISE.actions["set"](bench, l="0")
+        PROMISE.actions["set"](bench, l="0")
 
 
 def test_attributes_of_persons_in_the_events_have_their_role_and_can_lose_it(tmp_path):

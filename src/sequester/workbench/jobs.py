@@ -1,23 +1,33 @@
-"""Work in processes of its own: started, watched and cancelled here, with everything about it on disk."""
+"""Work in processes of its own: started, watched and cancelled, with everything about it on disk.
+
+Run as a program, this is what such a process does: read what is asked, call the task, leave the answer.
+"""
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from sequester.errors import InputError, InternalError, UnattainableError, where_raised
 from sequester.release.staging import lock_folder, write_file
 from sequester.report.text import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sequester.engine import Progress
 
 JOB, PROGRESS, ANSWER, CANCELLED = "job.json", "progress.json", "answer.json", "cancelled"
 """The files of a job: what is asked, how far it is, what came of it, and that it was cancelled."""
@@ -131,7 +141,7 @@ class Jobs:
         write_file(json.dumps(asked).encode(), folder / JOB)
         # What a library prints may hold raw values, and is kept nowhere. The end of stdin is the end of us.
         process = subprocess.Popen(
-            [sys.executable, "-m", "sequester.workbench.worker", str(folder)],
+            [sys.executable, "-m", "sequester.workbench.jobs", str(folder)],
             cwd=self._cwd,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -286,3 +296,75 @@ def argv(task: str, arguments: Mapping[str, Any]) -> list[str]:
 def _path(name: str) -> str:
     """Return a name that no command takes for an option."""
     return f"./{name}" if name.startswith("-") else name
+
+
+_EVERY = 0.2
+"""Seconds between two notes about how far the work has come."""
+
+
+def main(folder: Path) -> None:
+    """Run the job of a folder."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    Thread(target=_end_with_parent, daemon=True).start()
+    collected: list[str] = []
+    # Other workbenches see by the lock that it is at work.
+    with lock_folder(folder):
+        try:
+            answer = _run(folder, collected)
+        except KeyboardInterrupt:
+            answer = {"state": "cancelled"}
+        except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
+            answer = _diagnose(error)
+        write_file(json.dumps({**answer, "warnings": collected}, default=str).encode(), folder / ANSWER)
+
+
+def _run(folder: Path, collected: list[str]) -> dict[str, Any]:
+    # Loading takes a while, and may be cancelled.
+    from sequester.workbench.tasks import TASKS, Work  # noqa: PLC0415
+
+    asked = read_json(folder / JOB)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        work = Work(folder, _progress(folder), collected.append)
+        result = TASKS[asked["task"]](work, **asked["arguments"])
+    return {"state": "done", "result": result}
+
+
+def _progress(folder: Path) -> Progress:
+    noted = -_EVERY
+
+    def report(fraction: float, phase: str) -> None:
+        nonlocal noted
+        if time.monotonic() - noted >= _EVERY:
+            noted = time.monotonic()
+            if (folder / CANCELLED).exists():
+                raise KeyboardInterrupt
+            write_file(json.dumps({"fraction": fraction, "phase": phase}).encode(), folder / PROGRESS)
+
+    return report
+
+
+def _diagnose(error: BaseException) -> dict[str, Any]:
+    """Describe why there is no result, as the command line does."""
+    match error:
+        case InputError():
+            return {"state": "wrong", "lines": error.lines}
+        case UnattainableError():
+            return {"state": "refused", "lines": [str(error)], "achieved": error.achieved}
+        case MemoryError():
+            return {"state": "wrong", "lines": ["there is not enough memory for this"]}
+        case OSError() if not isinstance(error, InternalError):
+            return {"state": "wrong", "lines": [f"cannot use {error.filename}: {error.strerror}"]}
+    # What it says may hold raw data, so it is left out.
+    place = f"{type(error).__name__} at {where_raised(error)}"
+    return {"state": "failed", "lines": [f"internal error: {place} (please report it)"]}
+
+
+def _end_with_parent() -> None:
+    with suppress(OSError, ValueError):
+        sys.stdin.buffer.read()
+    _thread.interrupt_main()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -32,7 +32,7 @@ from starlette.routing import Route
 from sequester.errors import InputError, where_raised
 from sequester.report.page import environment
 from sequester.workbench.project import Workbench
-from sequester.workbench.steps import data, promise, release
+from sequester.workbench.steps import data, release
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -144,8 +144,8 @@ STEPS: Mapping[str, Step] = {
     "data": data.DATA,
     "roles": data.ROLES_STEP,
     "hierarchies": data.HIERARCHIES,
-    "risk": promise.RISK,
-    "promise": promise.PROMISE,
+    "risk": release.RISK,
+    "promise": release.PROMISE,
     "explore": release.EXPLORE,
     "release": release.RELEASE,
     "check": release.CHECK,
