@@ -1,4 +1,4 @@
-"""No two modules import each other, directly or around corners, also not in functions."""
+"""No two modules import each other, directly or around corners, also not in functions; no method another."""
 
 from __future__ import annotations
 
@@ -35,8 +35,12 @@ def find_cycle(imports):
     return []
 
 
+def list_modules():
+    return {module_of(path): path for path in SOURCE.rglob("*.py")}
+
+
 def test_there_is_no_cycle():
-    modules = {module_of(path): path for path in SOURCE.rglob("*.py")}
+    modules = list_modules()
     assert len(modules) > 200
     imports = {name: {*imports_of(path, modules)} - {name} for name, path in modules.items()}
     assert find_cycle(imports) == []
@@ -44,3 +48,14 @@ def test_there_is_no_cycle():
 
 def test_a_cycle_is_found():
     assert set(find_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}})) == {"a", "b", "c"}
+
+
+def test_no_method_imports_another():
+    modules = list_modules()
+    folders = {path.parent.name for path in (SOURCE / "sequester/methods").glob("*/__init__.py")}
+    assert len(folders) > 1
+    for name, path in modules.items():
+        parts = name.split(".")
+        if parts[:2] == ["sequester", "methods"] and parts[-1] != "methods":
+            imported = {each.split(".")[2] for each in imports_of(path, modules) if each.count(".") > 1}
+            assert imported & folders <= {parts[2]}, name

@@ -176,3 +176,19 @@ def test_a_stranger_is_not_made_again():
 def test_nobody_kept_who_is_who(tmp_path):
     table = symbol_table(["ab"])
     assert load_pseudonyms(tmp_path, table.frame, table) is None
+
+
+def test_releases_of_symbols_are_not_laid_side_by_side(tmp_path):
+    write(tmp_path, ["ab", "ab", "ab", "cb"], "page")
+    for name in ("one", "two"):
+        toml = (
+            DATA
+            + SYMBOL
+            + '[method]\nname = "p2ka"\nk = 2\n'
+            + RELEASE.replace('"out"', f'"{name}"\npseudonyms = true')
+        )
+        (tmp_path / f"{name}.toml").write_text(toml)
+        protect(tmp_path / f"{name}.toml", quick=True)
+    folders = [tmp_path / name / "release" for name in ("one", "two")]
+    with pytest.raises(InputError, match="SequenceKAnonymity is about records or symbols"):
+        attack_release(*folders, original=tmp_path / "one.toml", known=(1,), targets=20)

@@ -67,6 +67,8 @@ class Method(ABC):
     """What it is good for; a method that does not say is never recommended."""
     trial_persons: ClassVar[int] = 5_000
     """Persons with whom other settings are tried at most, so that many can be tried."""
+    tried_in_time: ClassVar[bool] = False
+    """Its sample has the persons who come first: records must be as many per snapshot as they were."""
     no_series: ClassVar[str] = "what it promises is about one release"
     """Why it cannot make a series of releases; empty where it can."""
     harmless: ClassVar[frozenset[str]] = frozenset()

@@ -16,7 +16,6 @@ from sequester.hierarchies.labels import counted
 from sequester.methods import METHODS
 from sequester.methods.prices import classes_of
 from sequester.methods.relax import TimeUpError, run_trial, working_time
-from sequester.methods.reposition.method import SnapshotMethod
 from sequester.release.outcome import outcome_losses
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 from sequester.workflow.config import Config
@@ -96,7 +95,7 @@ def try_methods(
     samples: dict[bool, EventTable] = {}
     trials = []
     for place, (method, parameters) in enumerate(settings):
-        in_time = issubclass(method, SnapshotMethod)
+        in_time = method.tried_in_time
         sample = samples.setdefault(in_time, _sample(table, in_time=in_time))
         now = working_time()
         deadline = now + max(stop - now, 0.0) / (len(settings) - place)

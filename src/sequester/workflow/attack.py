@@ -18,7 +18,8 @@ from sequester.errors import InputError, SchemaError, ignore_warning
 from sequester.hierarchies.labels import ROOT, listed
 from sequester.methods import METHODS
 from sequester.methods.relax import run_trial
-from sequester.privacy.model import RecordModel
+from sequester.privacy import MODELS
+from sequester.privacy.model import HISTORIES, RecordModel
 from sequester.release.certificate import rebuild_table
 from sequester.release.folder import PSEUDONYMS, read_certificate
 from sequester.release.release import PERSON
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
 
 
-SIDE_BY_SIDE = ("KCPPrivacy", "KCPrivacy")
-"""Promises about histories with quasi-identifiers, whose releases can be laid side by side."""
 MOST_CELLS, FEWEST_TARGETS = 2_000_000_000, 100
 """Cells times targets that all attacks go through, unless that would be fewer targets than the second."""
 ONE_PERSON = "attacks that look for a person among others were left out, because the data has one person"
@@ -298,7 +297,8 @@ def _attack_side_by_side(folders: Sequence[Path], case: Case) -> list[Risk]:
                 "side by side by who is who: make them with [release] pseudonyms = true"
             )
             raise InputError(msg)
-        if PERSON not in opened.frame.columns or opened.certificate.model not in SIDE_BY_SIDE:
+        promise = MODELS.get(opened.certificate.model)
+        if PERSON not in opened.frame.columns or promise is None or HISTORIES not in promise.layouts:
             msg = f"{folder}: {opened.certificate.model} is about records or symbols, which are not compared"
             raise InputError(msg)
         tables.append(rebuild_table(opened.tables, opened.certificate, opened.hierarchies).events)

@@ -154,6 +154,7 @@ class SnapshotMethod(Method):
     """A longer window lets more records out."""
     paper: ClassVar[str] = "Wang, Xu, Wong, Fu (2010)"
     takes_persons: ClassVar[bool] = True
+    tried_in_time: ClassVar[bool] = True
     no_series: ClassVar[str] = "it publishes snapshots without persons; sequester stream goes on with them"
     promise: ClassVar[str] = (
         "In every published snapshot, and in every group that is published in it, no sensitive value belongs "
