@@ -19,7 +19,6 @@ from oracles import halt
 from sequester.attacks import exposure
 from sequester.datasets import paper
 from sequester.errors import InputError, ParameterError
-from sequester.workflow import inspect_page
 from sequester.workflow.inspect import (
     MOST_COMBINATIONS,
     FrequentPatterns,
@@ -274,7 +273,7 @@ def test_one_person_is_told_from_nobody():
     found = sq.inspect(sq.EventTable(frame, sq.Schema(person="all", order="at", symbol="did")))
     assert found.exposures == ()
     assert "There is one person" in str(found)
-    assert "There is one person" in inspect_page.page(found)
+    assert "There is one person" in found.to_html()
 
 
 def test_table_without_anything_to_know():

@@ -232,7 +232,7 @@ def inspect(
 
 
 def _inspection_lines(found: "Inspection", out: Path | None) -> Iterator[str]:
-    from sequester.workflow.inspect_text import lines  # noqa: PLC0415  (as above)
+    from sequester.workflow.inspect_report import lines  # noqa: PLC0415  (as above)
 
     yield from lines(found, bar=_bar())
     if out is not None:

@@ -26,7 +26,7 @@ from sequester.mining import frequent as mine_frequent
 from sequester.mining.dependence import find_changes, find_dependences
 from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.config import Config
-from sequester.workflow.inspect_text import lines
+from sequester.workflow.inspect_report import fragment, lines, page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -553,15 +553,10 @@ class Inspection:
 
     def to_html(self) -> str:
         """Write everything as a page of its own, which needs no network and runs no script."""
-        # The renderer of plots takes most of a second to load, and only pages need it.
-        from sequester.workflow.inspect_page import page  # noqa: PLC0415
-
         return page(self)
 
     def __repr__(self) -> str:
         return "\n".join(map(shown, lines(self)))
 
     def _repr_html_(self) -> str:
-        from sequester.workflow.inspect_page import fragment  # noqa: PLC0415  (as above)
-
         return fragment(self)

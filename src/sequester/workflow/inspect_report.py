@@ -1,0 +1,596 @@
+"""An inspection for people: the lines of a terminal, an HTML page, and what a notebook shows."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from sequester._repr import Card
+from sequester.attacks.risk import percent
+from sequester.hierarchies.labels import counted
+from sequester.release.plot import Figure, Tally
+from sequester.report.page import Number, Section, section_page
+from sequester.report.plot import bars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sequester.attacks import AttributeExposure, Exposure, Pattern, Proportion
+    from sequester.attacks.singling_out import SinglingOut
+    from sequester.workflow.inspect import ChannelCounts, Inspection, Quartiles, Shape
+
+
+KINDS = {
+    "ordered": "items of different events, in their order, with gaps",
+    "event": "items of one event",
+    "anywhere": "items of any events, in no order",
+    "demographics": "attributes of the person alone; in the other kinds they are an event before all others",
+}
+"""Kinds of background knowledge, in words."""
+BY_ATTRIBUTE = (
+    "The share of persons of whom some values of the attribute, of different events and in their order, fit "
+    "nobody else. Together: values of all attributes, in the worst kind of knowledge."
+)
+"""What is counted of one attribute alone."""
+WORST_CASE = (
+    "The worst case over all background knowledge: a person counts if some of their own items, at most as "
+    "many as stated, match so few persons, themselves included."
+)
+
+_TOGETHER = "The trips of a person are looked at together, one after the other."
+
+
+def counts(shape: Shape) -> str:
+    """Write how many persons, trips, events and items there are."""
+    trips = "" if shape.trips is None else f"{counted(shape.trips, 'trip', 'trips')}, "
+    persons, events = counted(shape.persons, "person", "persons"), counted(shape.events, "event", "events")
+    return f"{persons}, {trips}{events}, {counted(shape.alphabet, 'different item', 'different items')}"
+
+
+ONE_PERSON = (
+    "There is one person, who cannot be hidden among others. What can be hidden are patterns that you name, "
+    "with top-down or bottom-up."
+)
+"""What is said instead of risks among persons."""
+
+
+def worst_case(shape: Shape) -> str:
+    """Describe what is counted about candidate sets."""
+    return WORST_CASE if shape.trips is None else f"{WORST_CASE} {_TOGETHER}"
+
+
+def sure_case(base_rate: float) -> str:
+    """Describe what is counted about protected values."""
+    return (
+        "Confidence: of the persons with a protected value, those for whom some of their own items match a "
+        "candidate set in which a value of theirs is more common than stated. Without background knowledge "
+        f"the most common protected value has a confidence of {percent(base_rate)}, its share of everybody."
+    )
+
+
+def by_kind(exposures: Sequence[Exposure]) -> list[tuple[str, list[Exposure]]]:
+    """Bring together what is known in the same way."""
+    kinds = dict.fromkeys(each.kind for each in exposures)
+    return [(kind, [each for each in exposures if each.kind == kind]) for kind in kinds]
+
+
+def by_attribute(found: Sequence[AttributeExposure]) -> dict[str, list[Proportion]]:
+    """Bring together the shares of each attribute, of 1, 2, ... items."""
+    shares: dict[str, list[Proportion]] = {}
+    for each in found:
+        shares.setdefault(each.attribute, []).append(each.unique)
+    return shares
+
+
+def together(exposures: Sequence[Exposure]) -> list[Proportion]:
+    """Return the shares whom 1, 2, ... items of any attributes single out, in the worst kind of knowledge."""
+    sizes = dict.fromkeys(each.known for each in exposures)
+    return [
+        max((each.unique for each in exposures if each.known == size), key=lambda share: share.value)
+        for size in sizes
+    ]
+
+
+def items(number: int) -> str:
+    """Write how many items are known."""
+    return counted(number, "item", "items")
+
+
+def channels(counts: ChannelCounts) -> str:
+    """Describe what a channel is, and how far they were counted."""
+    confidence = f", or shows a protected value with a confidence above {percent(counts.c)}"
+    text = (
+        "A channel is background knowledge of a person, recorded or coarser, that matches fewer than "
+        f"{persons(counts.k)}{confidence if counts.c < 1 else ''}. It is minimal if nothing more general is "
+        "one. These are what halt has to break."
+    )
+    if not counts.counts:
+        return f"{text} They were not counted, because there is too much to count."
+    return f"{text} Counted up to {items(len(counts.counts))}."
+
+
+def singled_out(found: SinglingOut) -> list[str]:
+    """Describe who is singled out by columns that no promise covers, as the data stands."""
+    return [f"{line}." for line in found.lines(raw=True)]
+
+
+def with_interval(share: Proportion) -> str:
+    """Write a share with its interval, where it has one."""
+    if share.is_exact:
+        return percent(share.value)
+    low, high = share.interval
+    return f"{percent(share.value)} ({percent(low)} to {percent(high)})"
+
+
+def span(days: float) -> str:
+    """Write a time in the unit that suits it.
+
+    Examples
+    --------
+    >>> span(0), span(25 / 86400), span(0.5), span(1), span(454.0)
+    ('0 s', '25 s', '12 h', '1 day', '454 days')
+    """
+    if days >= 1:
+        return counted(round(days), "day", "days")
+    for unit, per_day in (("h", 24), ("min", 1_440)):
+        if days * per_day >= 1:
+            return f"{days * per_day:.0f} {unit}"
+    return f"{days * 86_400:.0f} s"
+
+
+def spread_of(shape: Shape) -> list[tuple[str, str]]:
+    """Describe how many events persons and trips have, and how much time lies between events."""
+    facts = [("events per person", _events(shape.per_person, "everybody"))]
+    if shape.trips is not None:
+        facts.append(("events per trip", _events(shape.per_trip, "every trip")))
+    if shape.gaps is not None:
+        facts.append(("between events", _between_events(shape.gaps)))
+    return facts
+
+
+def _events(spread: Quartiles | None, unit: str) -> str:
+    if spread is None:
+        return "nobody has any"
+    if spread.least == spread.most:
+        return f"{unit} has {spread.least:,.0f}"
+    return (
+        f"{spread.least:,.0f} to {spread.most:,.0f}; half have at most {spread.median:,.0f}, "
+        f"nine in ten at most {spread.nine_tenths:,.0f}"
+    )
+
+
+def _between_events(spread: Quartiles) -> str:
+    """Describe how much time lies between events."""
+    if spread.least == spread.most:
+        return f"always {span(spread.least)}"
+    return (
+        f"{span(spread.least)} to {span(spread.most)}; half are at most {span(spread.median)}, "
+        f"nine in ten at most {span(spread.nine_tenths)}"
+    )
+
+
+def persons(number: int) -> str:
+    """Write how many persons."""
+    return counted(number, "person", "persons")
+
+
+def knowledge(pattern: Pattern, kind: str) -> str:
+    """Write what is known: items in order, or side by side."""
+    return (" > " if kind == "ordered" else " + ").join(pattern.items) or "nothing"
+
+
+def drawn(exposures: tuple[Exposure, ...], n_persons: int) -> str:
+    """Report whether everybody was looked at; empty where they were."""
+    targets = exposures[0].targets if exposures else n_persons
+    if targets == n_persons:
+        return ""
+    return (
+        f"{targets:,} persons were drawn at random, and their items compared with those of everybody; in "
+        f"parentheses, where the share of all {n_persons:,} lies with a confidence of 95%."
+    )
+
+
+def cut(exposures: tuple[Exposure, ...]) -> str:
+    """Report whether some items were left out; empty where none were."""
+    most = max((each.cut for each in exposures), default=0)
+    if not most:
+        return ""
+    return (
+        f"{counted(most, 'person has', 'persons have')} too many items to combine all of them: only the "
+        "rarest were combined, and the shares may be larger, up to the upper end in parentheses."
+    )
+
+
+_WIDTH = 100
+_BAR = 10
+_SHOWN_DEPENDENT = 20
+_SHOWN_PATTERNS = 2
+_SHOWN_ATTRIBUTES = 20
+
+
+def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
+    """Yield everything, section by section; `bar` is what bars are made of."""
+    shape = inspection.shape
+    yield counts(shape)
+    if inspection.reading is not None:
+        yield from inspection.reading.lines()
+    yield ""
+    yield "Shape"
+    yield from _facts(_shape(inspection))
+    yield ""
+    yield "Problems"
+    yield from (f"  {each.severity}: {each}" for each in inspection.problems)
+    if not inspection.problems:
+        yield "  none"
+    if inspection.dependent:
+        yield ""
+        yield "Quasi-identifiers that follow from others, so that a coarse one is undone by a fine one"
+        yield from (f"  {each}" for each in inspection.dependent[:_SHOWN_DEPENDENT])
+        if len(inspection.dependent) > _SHOWN_DEPENDENT:
+            yield f"  and {len(inspection.dependent) - _SHOWN_DEPENDENT:,} more"
+    yield ""
+    yield "Re-identification risk from an adversary who knows a few items of a person"
+    for each in _remarks(inspection):
+        yield from _wrapped(each)
+    guesses = [each.confidence for each in inspection.exposures if each.confidence is not None]
+    if guesses:
+        yield from _wrapped(sure_case(guesses[0].base_rate))
+    for kind, rows in by_kind(inspection.exposures):
+        yield ""
+        yield from _crowds(kind, rows, bar)
+        if rows[-1].confidence is not None:
+            yield from _guesses(rows, bar)
+    if inspection.by_attribute:
+        yield ""
+        yield from _attributes(inspection)
+    for section in _uncovered_sections(inspection):
+        yield ""
+        yield section.title
+        for text in section.text:
+            yield from _wrapped(text)
+        if section.rows:
+            yield from _facts((section.header, *section.rows), indent=4)
+    if inspection.frequent is not None:
+        yield ""
+        yield f"Frequent patterns, each of at least {inspection.frequent.min_support:,} persons"
+        for pattern, support in inspection.frequent.patterns:
+            yield f"  {support:>11,}  {' > '.join(pattern)}"
+        left = inspection.frequent.total - len(inspection.frequent.patterns)
+        if left or not inspection.frequent.total:
+            yield f"  and {left:,} more" if left else "  none"
+
+
+def _shape(inspection: Inspection) -> Iterator[tuple[str, str]]:
+    shape = inspection.shape
+    yield from spread_of(shape)
+    for column in shape.columns:
+        labels = "" if column.labels is None else f", {column.labels:,} labels"
+        missing = f", {column.missing:,} missing" if column.missing else ""
+        yield column.name, f"{column.role}{labels}{missing}"
+
+
+def _facts(facts: Iterable[tuple[str, ...]], *, indent: int = 2) -> Iterator[str]:
+    pairs = list(facts)
+    width = min(max(len(name) for name, _ in pairs), 30)
+    yield from (f"{'':<{indent}}{name:<{width}}  {value}" for name, value in pairs)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _crowds(kind: str, rows: list[Exposure], bar: str) -> Iterator[str]:
+    yield f"  {kind}: {KINDS[kind]}"
+    header = ("fits nobody else", "fewer than 5", "fewer than 10")
+    yield from _table(header, {each.known: (each.unique, each.below_5, each.below_10) for each in rows}, bar)
+    for each in rows:
+        for pattern in each.worst[:_SHOWN_PATTERNS]:
+            yield f"    {persons(pattern.persons)}: {knowledge(pattern, kind)}"
+
+
+def _guesses(rows: list[Exposure], bar: str) -> Iterator[str]:
+    found = {each.known: each.confidence for each in rows if each.confidence is not None}
+    shares = {known: (each.above_half, each.above_80) for known, each in found.items()}
+    yield from _table(("confidence above 50%", "above 80%"), shares, bar)
+    for each in found.values():
+        for pattern in each.worst[:_SHOWN_PATTERNS]:
+            yield (
+                f"    {persons(pattern.persons)}, {percent(pattern.confidence)} with "
+                f"{pattern.value}: {knowledge(pattern, rows[0].kind)}"
+            )
+
+
+def _attributes(inspection: Inspection) -> Iterator[str]:
+    yield "Persons singled out by one attribute alone, and by all together"
+    yield from _wrapped(BY_ATTRIBUTE)
+    found = by_attribute(inspection.by_attribute)
+    shown = dict(list(found.items())[:_SHOWN_ATTRIBUTES]) | {"together": together(inspection.exposures)}
+    width = min(max(map(len, shown)), 30)
+    header = "  ".join(f"{items(known):>8}" for known in range(1, len(shown["together"]) + 1))
+    yield f"    {'':<{width}}  {header}"
+    for name, shares in shown.items():
+        yield f"    {name:<{width}}  {'  '.join(f'{percent(each.value):>8}' for each in shares)}"
+    if len(found) > _SHOWN_ATTRIBUTES:
+        yield f"    and {counted(len(found) - _SHOWN_ATTRIBUTES, 'attribute', 'attributes')} more"
+
+
+def _table(header: tuple[str, ...], shares: Mapping[int, tuple[Proportion, ...]], bar: str) -> Iterator[str]:
+    cells = {known: [with_interval(each) for each in row] for known, row in shares.items()}
+    numbers = [max(len(row[place]) for row in cells.values()) for place in range(len(header))]
+    widths = [max(len(title), number + 1 + _BAR) for title, number in zip(header, numbers, strict=True)]
+    titles = [f"{title:<{width}}" for title, width in zip(header, widths, strict=True)]
+    yield f"    {'knows':<9}{'  '.join(titles)}".rstrip()
+    for known, row in cells.items():
+        parts = [
+            f"{f'{cell:>{number}} {bar * round(_BAR * share.value)}':<{width}}"
+            for cell, number, width, share in zip(row, numbers, widths, shares[known], strict=True)
+        ]
+        yield f"    {items(known):<9}{'  '.join(parts)}".rstrip()
+
+
+_PLOTTED_ATTRIBUTES = 8
+_RISK = ("knows", "kind", "fits nobody else", "fewer than 5", "fewer than 10")
+
+
+def page(inspection: Inspection) -> str:
+    """Write everything as one HTML file."""
+    return section_page(
+        kind="Inspection",
+        title="Privacy risks of the data as it is",
+        lead="Its shape, its problems, and the risk from an adversary who knows a few items of a person.",
+        notice=(
+            "Internal: do not share this page",
+            "It names combinations of values that few persons have, and is as sensitive as the data.",
+        ),
+        numbers=tuple(_numbers(inspection)),
+        sections=tuple(_sections(inspection)),
+    )
+
+
+def fragment(inspection: Inspection) -> str:
+    """Write a card and the plots as a fragment of HTML without scripts, classes or links."""
+    shape = inspection.shape
+    card = Card(
+        title=counts(shape),
+        facts=tuple(spread_of(shape)),
+        remarks=(
+            *(f"{each.severity}: {each}" for each in inspection.problems),
+            *(str(each) for each in inspection.dependent),
+            *_remarks(inspection),
+            *(() if inspection.singled_out is None else singled_out(inspection.singled_out)),
+        ),
+        header=_RISK,
+        rows=tuple(_risk_rows(inspection.exposures)),
+    )
+    plots = "".join(
+        f'<figure style="margin:0.8em 0"><figcaption>{figure.title} ({figure.unit})</figcaption>'
+        f"{bars(figure.tally, title=figure.title)}</figure>"
+        for figure in _crowd_figures(inspection.exposures)
+    )
+    return f'<div style="background:#fff;color:#20262e;padding:0.5em">{card.html()}{plots}</div>'
+
+
+def _remarks(inspection: Inspection) -> Iterator[str]:
+    """Say what is counted about candidate sets, and of whom."""
+    yield worst_case(inspection.shape) if inspection.exposures else ONE_PERSON
+    yield from filter(
+        None, (drawn(inspection.exposures, inspection.shape.persons), cut(inspection.exposures))
+    )
+
+
+def _numbers(inspection: Inspection) -> Iterator[Number]:
+    shape = inspection.shape
+    yield Number(name="Persons", value=f"{shape.persons:,}")
+    if shape.trips is not None:
+        yield Number(name="Trips", value=f"{shape.trips:,}")
+    yield Number(name="Events", value=f"{shape.events:,}")
+    yield Number(name="Different items", value=f"{shape.alphabet:,}")
+    if inspection.exposures:
+        last = max(inspection.exposures, key=lambda each: each.unique.value)
+        about = f"worst case, {items(last.known)} known ({last.kind})"
+        yield Number(name="Unique persons", value=percent(last.unique.value), about=about)
+    if inspection.singled_out is not None:
+        found = inspection.singled_out
+        columns = [*(["kept columns"] if found.kept else []), *(["unprotected"] if found.sensitive else [])]
+        yield Number(
+            name="Singled out",
+            value=percent(found.share(found.by_all)),
+            about=f"by everything that would be released, {' and '.join(columns)} included",
+        )
+
+
+def _sections(inspection: Inspection) -> Iterator[Section]:
+    yield from _risk_sections(inspection)
+    yield from _guess_sections(inspection.exposures)
+    yield from _uncovered_sections(inspection)
+    yield from _data_sections(inspection)
+
+
+def _risk_sections(inspection: Inspection) -> Iterator[Section]:
+    exposures = inspection.exposures
+    yield Section(
+        title="Re-identification risk from an adversary who knows a few items of a person",
+        text=tuple(_remarks(inspection)),
+        remarks=tuple(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in exposures)),
+        figures=tuple(_crowd_figures(exposures)),
+        header=_RISK,
+        rows=tuple(_risk_rows(exposures)),
+    )
+    if inspection.by_attribute:
+        alone, all_together = by_attribute(inspection.by_attribute), together(exposures)
+        yield Section(
+            title="Persons singled out by one attribute alone, and by all together",
+            text=(BY_ATTRIBUTE,),
+            figures=tuple(_attribute_figures(alone, all_together, exposures[0].targets)),
+            header=("attribute", *map(items, range(1, len(all_together) + 1))),
+            rows=tuple(
+                (name, *map(with_interval, shares))
+                for name, shares in (*alone.items(), ("all together", all_together))
+            ),
+        )
+    # What one item leads to is the same for all kinds.
+    worst = [
+        (each, pattern)
+        for each in exposures
+        if each.known > 1 or each.kind == exposures[0].kind
+        for pattern in each.worst
+    ]
+    if worst:
+        yield Section(
+            title="Smallest combinations of items that fit the fewest persons",
+            header=("items", "kind", "persons"),
+            rows=tuple(
+                (knowledge(pattern, each.kind), each.kind, f"{pattern.persons:,}") for each, pattern in worst
+            ),
+        )
+
+
+def _uncovered_sections(inspection: Inspection) -> Iterator[Section]:
+    if inspection.singled_out is not None:
+        found = inspection.singled_out
+        yield Section(
+            title="Kept columns and unprotected sensitive values, which no promise covers",
+            text=tuple(singled_out(found)),
+            header=("kept column", "singled out by it alone") if found.by_column else (),
+            rows=tuple((name, percent(found.share(count))) for name, count in found.by_column),
+        )
+    if inspection.channels is not None:
+        yield Section(
+            title="Minimal inference channels",
+            text=(channels(inspection.channels),),
+            header=("length", "minimal channels"),
+            rows=tuple(
+                (items(length), f"{count:,}")
+                for length, count in enumerate(inspection.channels.counts, start=1)
+            ),
+        )
+
+
+def _data_sections(inspection: Inspection) -> Iterator[Section]:
+    yield Section(
+        title="Quasi-identifiers that follow from others",
+        text=(
+            "What is made coarse in one column is undone by a finer one that says the same."
+            if inspection.dependent
+            else "No quasi-identifier follows from another, and none is the sum or difference of two others.",
+        ),
+        remarks=tuple(map(str, inspection.dependent)),
+    )
+    yield Section(
+        title="Problems in the data",
+        text=() if inspection.problems else ("None.",),
+        remarks=(
+            *(f"{each.severity}: {each}" for each in inspection.problems),
+            *(() if inspection.reading is None else inspection.reading.lines()),
+        ),
+    )
+    yield _shape_section(inspection)
+    if inspection.frequent is not None:
+        yield Section(
+            title="Frequent patterns",
+            text=(
+                f"Each is contained in the events of at least {inspection.frequent.min_support:,} persons.",
+            ),
+            header=("items", "persons"),
+            rows=tuple(
+                (" > ".join(items), f"{persons:,}") for items, persons in inspection.frequent.patterns
+            ),
+        )
+
+
+def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
+    found = [(each, each.confidence) for each in exposures if each.confidence is not None]
+    if not found:
+        return
+    yield Section(
+        title="Confidence with which a protected value can be inferred",
+        text=(sure_case(found[0][1].base_rate),),
+        figures=tuple(_guess_figures(exposures)),
+        header=("knows", "kind", "above 50%", "above 80%", "largest"),
+        rows=tuple(
+            (
+                items(each.known),
+                each.kind,
+                with_interval(confidence.above_half),
+                with_interval(confidence.above_80),
+                percent(confidence.largest),
+            )
+            for each, confidence in found
+        ),
+    )
+    yield Section(
+        title="Items that allow the most confident inference",
+        header=("items", "kind", "persons", "of whom have", "share"),
+        rows=tuple(
+            (
+                knowledge(pattern, each.kind),
+                each.kind,
+                f"{pattern.persons:,}",
+                pattern.value,
+                percent(pattern.confidence),
+            )
+            for each, confidence in found
+            if each.known > 1 or each.kind == exposures[0].kind
+            for pattern in confidence.worst
+        ),
+    )
+
+
+def _shape_section(inspection: Inspection) -> Section:
+    shape = inspection.shape
+    return Section(
+        title="Shape",
+        text=tuple(f"{what.capitalize()}: {spread}." for what, spread in spread_of(shape)),
+        header=("column", "role", "different values", "missing"),
+        rows=tuple(
+            (each.name, each.role, "" if each.labels is None else f"{each.labels:,}", f"{each.missing:,}")
+            for each in shape.columns
+        ),
+    )
+
+
+def _risk_rows(exposures: Sequence[Exposure]) -> Iterator[tuple[str, ...]]:
+    for each in exposures:
+        shares = (each.unique, each.below_5, each.below_10)
+        yield (items(each.known), each.kind, *map(with_interval, shares))
+
+
+def _crowd_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
+    """Plot, kind by kind, how many of the targets are in small candidate sets."""
+    for kind, rows in by_kind(exposures):
+        shares = {
+            each.known: {"unique": each.unique, "below 5": each.below_5, "below 10": each.below_10}
+            for each in rows
+        }
+        yield _figure(kind, "looked at", rows[0].targets, shares)
+
+
+def _attribute_figures(
+    alone: Mapping[str, Sequence[Proportion]], all_together: Sequence[Proportion], targets: int
+) -> Iterator[Figure]:
+    """Plot, for 1, 2, ... known items, whom the worst attributes single out, and all together."""
+    names = list(alone)[:_PLOTTED_ATTRIBUTES]
+    for place, everything in enumerate(all_together):
+        shares = [*(alone[name][place] for name in names), everything]
+        counts = (targets, *(round(share.value * targets) for share in shares))
+        labels = ("looked at", *names, "all together")
+        tally = Tally(labels, {"persons": counts}, hidden=len(alone) - len(names))
+        yield Figure(f"{items(place + 1)} known", "persons singled out", tally)
+
+
+def _guess_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
+    """Plot, kind by kind, of how many of the targets with a protected value it can be guessed."""
+    for kind, rows in by_kind(exposures):
+        found = {each.known: each.confidence for each in rows if each.confidence is not None}
+        shares = {
+            known: {"above 50%": each.above_half, "above 80%": each.above_80} for known, each in found.items()
+        }
+        yield _figure(kind, "with a value", next(iter(found.values())).targets, shares)
+
+
+def _figure(kind: str, whom: str, targets: int, shares: Mapping[int, Mapping[str, Proportion]]) -> Figure:
+    bars_of = {whom: targets}
+    for known, each in shares.items():
+        bars_of |= {f"{items(known)}, {name}": round(share.value * targets) for name, share in each.items()}
+    title = f"{kind}: {KINDS[kind]}"
+    return Figure(title, "persons", Tally(tuple(bars_of), {"persons": tuple(bars_of.values())}))
