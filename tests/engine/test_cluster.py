@@ -333,8 +333,27 @@ def test_over_tls(tmp_path):
         with dask.config.set(comm), open_engine(safe.scheduler_address) as engine:
             assert next(engine.map(cut_evenly, [4], shared=2)) == [range(2), range(2, 4)]
             assert all(name.startswith("tls://") for name in engine._workers())
-        with pytest.raises(InputError, match="--engine tls://"), open_engine(safe.scheduler_address):
-            pass
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ({}, r"dask's configuration names no certificates \(distributed.comm.tls\)"),
+        (
+            {"ca-file": "none.pem", "client.cert": "none.pem"},
+            "the certificates of dask's configuration cannot be used: No such file or directory",
+        ),
+    ],
+)
+def test_tls_without_certificates(files, line):
+    """dask would wait for 20 s, and write a traceback."""
+    address = "tls://127.0.0.1:9"
+    with (
+        dask.config.set({f"distributed.comm.tls.{name}": file for name, file in files.items()}),
+        pytest.raises(InputError, match=f"^--engine {address}: {line}"),
+        open_engine(address),
+    ):
+        pass
 
 
 def test_a_scheduler_that_goes_away_ends_the_run(tmp_path, monkeypatch):

@@ -56,6 +56,7 @@ def open_engine(address: str | None, *, announce: Warn = ignore_warning) -> Iter
         with _local_cluster(n_workers) as cluster, Client(cluster, set_as_default=False) as client:
             yield DaskEngine(client, announce=announce)
         return
+    _check_certificates(address)
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
@@ -64,6 +65,22 @@ def open_engine(address: str | None, *, announce: Warn = ignore_warning) -> Iter
         raise InputError(msg) from None
     with client:
         yield DaskEngine(client, announce=announce)
+
+
+def _check_certificates(address: str) -> None:
+    """Refuse ``tls://`` where dask's configuration names no certificates, or some that cannot be read."""
+    from distributed import Security  # noqa: PLC0415  (an extra)
+
+    if not address.startswith("tls:"):
+        return
+    try:
+        if Security().get_connection_args("client")["ssl_context"] is not None:
+            return
+        reason = "dask's configuration names no certificates (distributed.comm.tls)"
+    except OSError as error:
+        reason = f"the certificates of dask's configuration cannot be used: {error.strerror or error}"
+    msg = f"--engine {address}: {reason}"
+    raise InputError(msg)
 
 
 def _number_of_workers(address: str) -> int:
