@@ -67,18 +67,14 @@ def main() -> int:
     with ExitStack() as stack:
         private = stack.enter_context(tempfile.TemporaryDirectory())
         file = Path(private) / "scheduler.json"
-        on_loopback = ("--host", "127.0.0.1")
-        start(
-            stack, "scheduler", *on_loopback, "--port", "0", "--no-dashboard", "--scheduler-file", str(file)
-        )
+        # dask serves pages about its workers without a dashboard, too, and on all addresses unless told.
+        on_loopback = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+        start(stack, "scheduler", *on_loopback, "--port", "0", "--scheduler-file", str(file))
         while not file.exists() or not file.read_text():
             time.sleep(0.1)
         address = json.loads(file.read_text())["address"]
         for _ in range(2):
-            start(
-                stack, "worker", address, *on_loopback, "--nthreads", "1", "--no-dashboard",
-                "--local-directory", private,
-            )  # fmt: skip
+            start(stack, "worker", address, *on_loopback, "--nthreads", "1", "--local-directory", private)
         sequester("protect", "release.toml", "--out", "cluster", "--engine", address)
     sequester("protect", "release.toml", "--out", "local", "--quick", "--quiet")
     tables = [
