@@ -231,12 +231,17 @@ def hierarchy_columns(
 _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z+-]{1,20}){0,5}")
 
 
-def compare_verdict(verdict: Verdict, certificate: Certificate) -> list[str]:
-    """Return where the certificate differs from the verdict on its files."""
+def compare_verdict(verdict: Verdict | None, certificate: Certificate) -> list[str]:
+    """Return where the certificate differs from the verdict on its files, and from what it may say.
+
+    Without a `verdict`, as for a later part of a series alone, the rest is checked all the same.
+    """
     disagreement = []
     if not certificate.holds:
         disagreement.append("certificate.json: says itself that the promise is not kept")
-    if dict(verdict.achieved) != dict(certificate.achieved):
+    if certificate.series is not None and certificate.persons is None:
+        disagreement.append("certificate.json: names a series, which records without persons have not")
+    if verdict is not None and dict(verdict.achieved) != dict(certificate.achieved):
         disagreement.append(
             f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
             f"{_level(verdict.achieved)}"

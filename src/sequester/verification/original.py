@@ -93,34 +93,35 @@ def _compare_tables(what: str, published: Mapping[str, object], asked: Mapping[s
         here, there = published.get(name), asked.get(name)
         if isinstance(here, Mapping) and isinstance(there, Mapping):
             findings += _compare_tables(f"{what}: {name}", here, there)
-        elif (
-            isinstance(here, list)
-            and isinstance(there, list)
-            and sorted(map(repr, here)) != sorted(map(repr, there))
-        ):
-            findings += [
-                f"{what}: {name} is without {safe_repr(value)}, but the configuration asks for it"
-                for value in there
-                if value not in here
-            ]
-            findings += [
-                f"{what}: {name} has {safe_repr(value)}, but the configuration does not"
-                for value in here
-                if value not in there
-            ]
         elif name not in published:
             findings.append(f"{what}: has no {name}, but the configuration asks for {safe_repr(there)}")
         elif name not in asked:
             findings.append(
                 f"{what}: has {safe_repr(name)} = {safe_repr(here)}, but the configuration does not"
             )
-        elif not isinstance(here, list) and (
-            here != there or isinstance(here, bool) != isinstance(there, bool)
-        ):
-            findings.append(
+        elif _in_order(here) != _in_order(there):
+            lists = (here, there) if isinstance(here, list) and isinstance(there, list) else ([], [])
+            differing = [
+                *(
+                    f"{what}: {name} is without {safe_repr(value)}, but the configuration asks for it"
+                    for value in lists[1]
+                    if value not in lists[0]
+                ),
+                *(
+                    f"{what}: {name} has {safe_repr(value)}, but the configuration does not"
+                    for value in lists[0]
+                    if value not in lists[1]
+                ),
+            ]
+            findings += differing or [
                 f"{what}: says {name} = {safe_repr(here)}, but the configuration says {safe_repr(there)}"
-            )
+            ]
     return findings
+
+
+def _in_order(value: object) -> object:
+    """Return a value so that lists of the same values are equal, and true is not 1."""
+    return sorted(map(repr, value)) if isinstance(value, list) else (value, isinstance(value, bool))
 
 
 def configured_roles(schema: Schema, *, places: bool) -> dict[str, str]:

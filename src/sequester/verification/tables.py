@@ -318,22 +318,18 @@ def check_persons(tables: Mapping[str, pl.DataFrame], certificate: Certificate) 
     heads = everybody = frame[PERSON].gather(person_starts(frame[PERSON]))
     file = certificate.data_file(name)
     is_later = certificate.series is not None and certificate.series.part > 1
-    if name == PERSONS and is_later:
-        # Persons of earlier parts have their attributes there.
-        everybody = pl.concat([heads, tables[PERSONS][PERSON]]).unique()
-    elif name == PERSONS:
+    if name == PERSONS:
         everybody = tables[PERSONS][PERSON]
         twice = everybody.filter(everybody.is_duplicated())
         if len(twice):
             return [f"{file}: person {safe_repr(twice[0])} has several rows"]
         unknown = heads.filter(~heads.is_in(everybody.implode()))
-        if len(unknown):
-            return [
-                (
-                    f"{file}: {len(unknown):,} persons of {certificate.data_file(EVENTS)} have no row, "
-                    f"for example {safe_repr(unknown[0])}"
-                )
-            ]
+        if is_later:
+            # Persons of earlier parts have their attributes there.
+            everybody = pl.concat([everybody, unknown])
+        elif len(unknown):
+            events, example = certificate.data_file(EVENTS), safe_repr(unknown[0])
+            return [f"{file}: {len(unknown):,} persons of {events} have no row, for example {example}"]
     if len(everybody) != certificate.persons:
         persons = counted(len(everybody), "person", "persons")
         return [f"{file}: has {persons}, the certificate says {certificate.persons:,}"]

@@ -265,7 +265,7 @@ class _Check:
         if self.parts:
             return judge_parts(self.parts, self.engine)
         if self.past is None:
-            return [], None
+            return compare_verdict(None, self.certificate), None
         if self.certificate.series != self.past.link:
             return [f"{CERTIFICATE}: continues another release"], None
         past = Contents(self.past.tables, self.past.hierarchies)
@@ -420,7 +420,7 @@ def join_contents(parts: Sequence[Contents]) -> tuple[Contents, list[str]]:
 def judge_parts(
     parts: Sequence[Part], engine: Engine | None = None
 ) -> tuple[Sequence[object], Verdict | None]:
-    """Check the parts, the chain, and the claim of every part on all parts up to it."""
+    """Check the parts, the chain, and the claim of every part on all parts up to it, and its names."""
     wrong = [line for part in parts for line in part.findings] or check_chain(parts)
     if wrong:
         return wrong, None
@@ -428,6 +428,7 @@ def judge_parts(
     for last, part in enumerate(parts, start=1):
         read = [each.contents for each in parts[:last] if each.contents is not None]
         findings, verdict = judge_joined(part.certificate, read, engine)
+        findings = findings or check_names(read[-1].tables, part.certificate)
         if findings:
             named = [f"{part.name}: {line}" if isinstance(line, str) else line for line in findings]
             return named, verdict
