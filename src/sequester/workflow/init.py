@@ -478,7 +478,8 @@ def _place(place: RegionProposal) -> Iterator[str]:
 
 
 def _sensitive(draft: Draft) -> Iterator[str]:
-    if draft.symbol is not None or (draft.place is not None and not draft.candidates):
+    nothing = not draft.sensitive and not draft.candidates
+    if draft.symbol is not None or (draft.place is not None and nothing):
         return
     for each in draft.sensitive:
         yield comment(

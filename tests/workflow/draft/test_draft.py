@@ -119,6 +119,22 @@ def test_the_word_of_the_steward_is_taken(frame, data):
     assert [each.name for each in said.sensitive] == [chosen]
 
 
+def test_the_word_of_the_steward_is_taken_beside_coordinates():
+    places = range(60)
+    frame = pl.DataFrame(
+        {
+            "user": [f"u{place // 20}" for place in places],
+            "at": [f"2024-05-{1 + place % 20:02d}" for place in places],
+            "lat": [45 + place / 1000 for place in places],
+            "lon": [9 + place / 1000 for place in places],
+            "mood": [("good", "bad", "ok")[place % 3] for place in places],
+        }
+    )
+    said = make_draft(frame).with_sensitive(["mood"])
+    assert said.place is not None
+    assert tomllib.loads(to_toml(said, DATA))["data"]["sensitive"] == {"mood": {"protect": "all"}}
+
+
 @given(frames())
 @example(pl.DataFrame({"user": ["a", "b"], "at": ["2010-01-31", "x\n[method]"], "#": ["\n#", "]\nk = 1"]}))
 def test_nothing_in_the_data_gets_out_of_a_comment(frame):
