@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from sequester.workflow.init import text as _text
+from sequester.workflow.build import toml_text as _text
 
 
 def with_sensitive_named(text: str, which: int = 0) -> str:

@@ -364,9 +364,21 @@ def toml_key(place: Place) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            name = part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False)
+            name = part if _BARE.fullmatch(part) else toml_text(part)
             text += f".{name}" if text else name
     return text
+
+
+def toml_text(value: str) -> str:
+    r"""Write a text as TOML does, letters that cannot be seen as escapes.
+
+    Examples
+    --------
+    >>> print(toml_text('date "of" birth\n'), toml_text("C:\\data"), toml_text("\x7f"))
+    "date \"of\" birth\n" "C:\\data" "\U0000007f"
+    """
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in quoted)
 
 
 def toml_value(value: object) -> str:
