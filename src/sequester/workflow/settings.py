@@ -1,7 +1,8 @@
 """The tables of ``release.toml`` as pydantic models."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
@@ -23,78 +24,75 @@ class ConfigTable(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
 
-class KindTable(ConfigTable):
-    """A hierarchy that is built by the function of `Hierarchy` with the name of its kind."""
+Kind = TypeVar("Kind", bound=str)
+Made = TypeVar("Made")
 
-    kind: str
+
+class KindTable(ConfigTable, Generic[Kind]):
+    """A table that says by its kind what is made of its other keys."""
+
+    kind: Kind
+    """What is made: the other keys say how."""
+
+    def made_by(self, maker: Callable[..., Made]) -> Made:
+        """Return what the maker makes of the other keys."""
+        return maker(**{name: getattr(self, name) for name in type(self).model_fields if name != "kind"})
+
+
+class HierarchyTable(KindTable[Kind]):
+    """A hierarchy that is built by the function of `Hierarchy` with the name of its kind."""
 
     def builder(self, folder: Path) -> HierarchyBuilder:
         """Make what builds the tree."""
         del folder
-        given = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
-        builder: HierarchyBuilder = getattr(Hierarchy, self.kind)(**given)
-        return builder
+        maker: Callable[..., HierarchyBuilder] = getattr(Hierarchy, self.kind)
+        return self.made_by(maker)
 
 
-class Mask(KindTable):
+class Mask(HierarchyTable[Literal["mask"]]):
     """Keep the first characters and mask the rest."""
 
-    kind: Literal["mask"]
-    """The kind of hierarchy."""
     levels: list[int]
     """Characters kept at each level, fewer and fewer: [3, 1] makes 561**, then 5****, then *."""
 
 
-class Intervals(KindTable):
+class Intervals(HierarchyTable[Literal["intervals"]]):
     """Numbers in ranges of growing width."""
 
-    kind: Literal["intervals"]
-    """The kind of hierarchy."""
     width: list[int | float]
     """Width of the ranges at each level, each a multiple of the one before: [7, 28]."""
     origin: int | float = 0
     """Where a range begins."""
 
 
-class Dates(KindTable):
+class Dates(HierarchyTable[Literal["dates"]]):
     """Days in months, quarters, years."""
 
-    kind: Literal["dates"]
-    """The kind of hierarchy."""
     levels: list[str]
     """Units from fine to coarse: ["month", "quarter", "year"]."""
 
 
-class Quantiles(KindTable):
+class Quantiles(HierarchyTable[Literal["quantiles"]]):
     """Ranges that hold about equally many events, learned from the data, edges rounded."""
 
-    kind: Literal["quantiles"]
-    """The kind of hierarchy."""
     bins: list[int]
     """Number of ranges at each level, fewer and fewer: [20, 5]."""
 
 
-class Flat(KindTable):
+class Flat(HierarchyTable[Literal["flat"]]):
     """The value, then *."""
 
-    kind: Literal["flat"]
-    """The kind of hierarchy."""
 
-
-class Tree(KindTable):
+class Tree(HierarchyTable[Literal["tree"]]):
     """A tree written out as nested tables."""
 
-    kind: Literal["tree"]
-    """The kind of hierarchy."""
     tree: dict[str, Any]
     """A node's name to a table of its children, or to a list of its leaves."""
 
 
-class H3(KindTable):
+class H3(HierarchyTable[Literal["h3"]]):
     """H3 cells under their parents; needs the extra geo."""
 
-    kind: Literal["h3"]
-    """The kind of hierarchy."""
     resolutions: list[int]
     """Resolutions of the parents at each level, coarser and coarser: [7, 5]."""
 
@@ -156,24 +154,22 @@ class TripSettings(ConfigTable):
         return Gap(self.gap)
 
 
-class RegionTable(ConfigTable):
+class RegionTable(KindTable[Kind]):
     """A kind of regions."""
-
-    kind: str
 
     def value(self) -> DensityRegions | GridRegions | H3Regions:
         """Make the kind of regions."""
-        kinds = {"density": DensityRegions, "grid": GridRegions, "h3": H3Regions}
-        given = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
-        regions: DensityRegions | GridRegions | H3Regions = kinds[self.kind](**given)
-        return regions
+        kinds: dict[str, Callable[..., DensityRegions | GridRegions | H3Regions]] = {
+            "density": DensityRegions,
+            "grid": GridRegions,
+            "h3": H3Regions,
+        }
+        return self.made_by(kinds[self.kind])
 
 
-class DensitySettings(RegionTable):
+class DensitySettings(RegionTable[Literal["density"]]):
     """Rectangles of cells that many trajectories touch."""
 
-    kind: Literal["density"]
-    """The kind of regions."""
     cell: int | float
     """Metres from one side of a cell to the other."""
     threshold: int | float
@@ -182,20 +178,16 @@ class DensitySettings(RegionTable):
     """What touches a cell: points, or also the straight lines between them."""
 
 
-class GridSettings(RegionTable):
+class GridSettings(RegionTable[Literal["grid"]]):
     """Every cell of a grid that a point lies in."""
 
-    kind: Literal["grid"]
-    """The kind of regions."""
     cell: int | float
     """Metres from one side of a cell to the other."""
 
 
-class H3Settings(RegionTable):
+class H3Settings(RegionTable[Literal["h3"]]):
     """Every H3 cell that a point lies in; needs the extra geo."""
 
-    kind: Literal["h3"]
-    """The kind of regions."""
     resolution: int
     """0 (continents) to 15 (less than a square metre)."""
 
@@ -268,8 +260,8 @@ class SymbolSettings(ConfigTable):
     hierarchy: HierarchySettings | None = None
 
 
-class PersonsSettings(ConfigTable):
-    """A table with one row per person: their attributes are an event before all others."""
+class TableSettings(ConfigTable):
+    """How a table is read, and what its columns are."""
 
     path: Name | None = None
     """The table, relative to this file; without it: the persons of a folder of clinical data, or columns of
@@ -278,7 +270,7 @@ class PersonsSettings(ConfigTable):
     """Of a database (postgresql://host/db, sqlite:///file, duckdb:///file): select ..., which is read."""
     table: Name | None = None
     """Of a database, instead of query: the table, such as visits or public.visits."""
-    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
+    format: str | None = None
     """Only where the name of the file does not tell."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """What separates the cells of a CSV file; default: found among , ; tab |."""
@@ -289,11 +281,18 @@ class PersonsSettings(ConfigTable):
     drop: list[str] = Field(default_factory=list)
     """Identifiers: never leave."""
     keep: list[str] = Field(default_factory=list)
-    """Released as they are, with their person: the steward vouches."""
+    """Released as they are, with their event or person: the steward vouches."""
     quasi: dict[str, QuasiSettings] = Field(default_factory=dict)
-    """One table per quasi-identifier of persons."""
+    """One table per quasi-identifier."""
     sensitive: dict[str, SensitiveSettings] = Field(default_factory=dict)
-    """One table per sensitive attribute of persons."""
+    """One table per sensitive attribute."""
+
+
+class PersonsSettings(TableSettings):
+    """A table with one row per person: their attributes are an event before all others."""
+
+    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
+    """Only where the name of the file does not tell."""
 
 
 class ColumnSettings(ConfigTable):
@@ -303,23 +302,15 @@ class ColumnSettings(ConfigTable):
     """What it means, for the recipient."""
 
 
-class DataSettings(ConfigTable):
+class DataSettings(TableSettings):
     """Which table is published, and the role of each column."""
 
     path: Name
     """Data, relative to this file: .csv .tsv .txt .spmf .seq .xes .parquet .arrow, a folder or a database."""
-    query: Name | None = None
-    """Of a database (postgresql://host/db, sqlite:///file, duckdb:///file): select ..., which is read."""
-    table: Name | None = None
-    """Of a database, instead of query: the table, such as visits or public.visits."""
     format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow", "omop", "fhir", "meds"] | None = None
     """Only where the name of the file does not tell; seq is that of MSNBC; omop, fhir, meds: a folder."""
     tables: Annotated[list[str], Field(min_length=1)] | None = None
     """Of an OMOP folder: the tables that become events; default: those that have rows."""
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
-    """What separates the cells of a CSV file; default: found among , ; tab |."""
-    encoding: Name = "utf-8"
-    """How text is written."""
     person: Annotated[str, Field(min_length=1)] | None = None
     """The column of person keys; "row" where each line is a person, "all" where the file is one person."""
     order: str | None = None
@@ -332,10 +323,6 @@ class DataSettings(ConfigTable):
     """Second key where order or time repeat within a person; otherwise file order."""
     trip: str | TripSettings | None = None
     """The column of trips, or a table with a gap; each trip gets its own pseudonym."""
-    drop: list[str] = Field(default_factory=list)
-    """Identifiers: never leave."""
-    keep: list[str] = Field(default_factory=list)
-    """Released as they are, with their event: the steward vouches."""
     invalid: Literal["refuse", "drop"] = "refuse"
     """What happens to rows with a missing person, an unreadable time or a place that cannot be."""
     alike: Alike | None = None
@@ -350,10 +337,6 @@ class DataSettings(ConfigTable):
     """Where each event is one symbol: instead of quasi."""
     place: PlaceSettings | None = None
     """Where: coordinates that become regions."""
-    quasi: dict[str, QuasiSettings] = Field(default_factory=dict)
-    """One table per quasi-identifier."""
-    sensitive: dict[str, SensitiveSettings] = Field(default_factory=dict)
-    """One table per sensitive attribute."""
     persons: PersonsSettings | None = None
     """What is known of persons apart from their events: one row per person."""
     columns: dict[str, ColumnSettings] = Field(default_factory=dict)

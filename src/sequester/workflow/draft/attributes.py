@@ -21,16 +21,13 @@ from sequester.hierarchies.kinds import two_digits
 from sequester.hierarchies.labels import listed, quoted
 from sequester.hierarchies.lint import lint
 from sequester.workflow.draft.columns import (
-    LIFE,
     SAMPLE,
-    TRIP,
     Column,
-    names_area,
+    has_stem,
+    is_named,
     names_code,
     names_coded,
-    names_one_of,
     names_person,
-    words,
 )
 from sequester.workflow.draft.roles import Guess, families, find_candidates, reason_to_drop
 from sequester.workflow.settings import Dates, DensitySettings, Flat, GridSettings, Intervals, Mask, Quantiles
@@ -207,7 +204,7 @@ def _candidates(column: Column) -> Iterator[Proposal]:
     numbers = column.numbers
     odd = column.odd_among_numbers if numbers is None else []
     is_code = names_code(column.name) or (numbers is not None and column.has_leading_zeros)
-    if names_area(column.name):
+    if is_named(column.name, "area"):
         why = "states and counties have no order of their own: a tree in a file would keep more"
         yield Proposal(Flat(kind="flat"), f"areas; {why}")
         return
@@ -252,7 +249,7 @@ def _dates(column: Column) -> Proposal:
     digits = column.counts["value"].str.slice(0, 10).str.replace_all("-", "").str.slice(0, 8)
     days = [f"{day[:4]}-{day[4:6]}-{day[6:]}" for day in digits.unique()]
     years = {day[:4] for day in days}
-    if names_one_of(column.name, LIFE) and len(years) > 10:
+    if has_stem(column.name, "life") and len(years) > 10:
         return Proposal(
             Dates(kind="dates", levels=["year"]), f"dates of people, {min(years)} to {max(years)}"
         )
@@ -354,7 +351,7 @@ class RegionProposal:
 
 def find_trip(columns: Sequence[Column], person: str) -> Column | None:
     """Return the column that numbers the trips of persons; None where there is none."""
-    named = [column for column in columns if {*words(column.name)} & TRIP and column.name != person]
+    named = [column for column in columns if is_named(column.name, "trip") and column.name != person]
     return next((column for column in named if column.rows_each >= 2 and not column.n_missing), None)
 
 

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -186,29 +186,11 @@ class Column:
         return ", ".join(parts)
 
 
-def word_set(text: str) -> frozenset[str]:
-    """Make a set of the words of a text."""
-    return frozenset(text.split())
-
-
-_WORDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+_FILE: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+WORDS = {name: frozenset(text.split()) for name, text in _FILE.items() if isinstance(text, str)}
 """What names suggest, to words; the file says what each list is for."""
-PERSON = word_set(_WORDS["person"])
-KEY = word_set(_WORDS["key"])
-_ALONE = word_set(_WORDS["key_alone"])
-EVENT = word_set(_WORDS["event"])
-ORDER = word_set(_WORDS["order"])
-PERHAPS_ORDER = word_set(_WORDS["perhaps_order"])
-TIE = word_set(_WORDS["tie"])
-CODE = word_set(_WORDS["code"])
-ACTIVITY = word_set(_WORDS["activity"])
-STAFF = word_set(_WORDS["staff"])
-TRIP = word_set(_WORDS["trip"])
-_AREA = word_set(_WORDS["area"])
-_VISIBLE = word_set(_WORDS["visible"])
-_SEEN = word_set(_WORDS["seen"])
-_COUNTED = word_set(_WORDS["counted"])
-START, END, LIFE, _SENSITIVE = (tuple(_WORDS[name].split()) for name in ("start", "end", "life", "sensitive"))
+IDENTIFYING = {what: frozenset(text.split()) for what, text in _FILE["identifying"].items()}
+"""What identifies somebody, to words of names."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BOUNDARY = re.compile(r"[\W_]+|(?<=\D)(?=\d)|(?<=\d)(?=\D)")
@@ -225,11 +207,22 @@ def words(name: str) -> tuple[str, ...]:
     found: list[str] = []
     for word in _BOUNDARY.split(_CAMEL.sub(" ", name)):
         lower = word.casefold()
-        if lower.endswith("id") and lower[:-2] in PERSON:
+        if lower.endswith("id") and lower[:-2] in WORDS["person"]:
             found += [lower[:-2], "id"]
         elif lower:
             found.append(lower)
     return tuple(found)
+
+
+def is_named(name: str, what: str) -> bool:
+    """Return whether a word of the name is in a list.
+
+    Examples
+    --------
+    >>> is_named("Trip-ID", "trip"), is_named("ward", "trip")
+    (True, False)
+    """
+    return not WORDS[what].isdisjoint(words(name))
 
 
 def names_person(name: str) -> int:
@@ -241,14 +234,14 @@ def names_person(name: str) -> int:
     [3, 3, 2, 1, 0, 0]
     """
     found = words(name)
-    core = {*found} - KEY - {"name", "concept", "code"}
-    if core and core <= PERSON:
+    core = {*found} - WORDS["key"] - {"name", "concept", "code"}
+    if core and core <= WORDS["person"]:
         return 3
-    if core & EVENT:
+    if core & WORDS["event"]:
         return 0
     if not core:
-        return 2 if {*found} & _ALONE else 0
-    return 1 if found[-1] in KEY else 0
+        return 2 * is_named(name, "key_alone")
+    return int(found[-1] in WORDS["key"])
 
 
 def names_key(name: str) -> bool:
@@ -261,8 +254,7 @@ def names_key(name: str) -> bool:
     """
     found = words(name)
     return bool(found) and (
-        found[-1] in KEY
-        or found[-1] in TRIP
+        found[-1] in WORDS["key"] | WORDS["trip"]
         or (found[0].startswith("id") and not found[0].startswith(("idle", "idea")))
     )
 
@@ -275,20 +267,12 @@ def names_order(name: str) -> int:
     >>> names_order("seq_num"), names_order("day"), names_order("ward")
     (2, 1, 0)
     """
-    found = {*words(name)}
-    if found & ORDER or found in ({"n"}, {"t"}):
-        return 2
-    return 1 if found & PERHAPS_ORDER else 0
+    return 2 if is_named(name, "order") else int(is_named(name, "perhaps_order"))
 
 
 def names_code(name: str) -> bool:
     """Return whether a column is named like a code whose first characters say most."""
-    return any(word in CODE or word.endswith("code") for word in words(name))
-
-
-def names_activity(name: str) -> bool:
-    """Return whether a column is named like what happened."""
-    return bool({*words(name)} & ACTIVITY)
+    return any(word in WORDS["code"] or word.endswith("code") for word in words(name))
 
 
 def names_sensitive(name: str) -> bool:
@@ -300,24 +284,19 @@ def names_sensitive(name: str) -> bool:
     [True, True, False, False]
     """
     found = words(name)
-    if found and found[0] in _COUNTED:
+    if found and found[0] in WORDS["counted"]:
         return False
     return any(
         word.startswith(stem) and not word.startswith(("diagnostic", "taxi"))
         for word in found
-        for stem in _SENSITIVE
+        for stem in WORDS["sensitive"]
     )
-
-
-def names_area(name: str) -> bool:
-    """Return whether a column is named like states or counties, whose codes have no order of their own."""
-    return bool({*words(name)} & _AREA)
 
 
 def names_coded(name: str) -> bool:
     """Return whether a column of numbers is named like a category: by a key or a code at the end."""
     found = words(name)
-    is_classified = {*found} & CODE - {"code", "codes", "cd"}
+    is_classified = {*found} & WORDS["code"] - {"code", "codes", "cd"}
     return (
         bool(found) and not is_classified and found[-1] in {"id", "code", "cd", "type", "class", "category"}
     )
@@ -331,12 +310,12 @@ def rate_knowledge(name: str) -> int:
     >>> rate_knowledge("BirthYear"), rate_knowledge("ward"), rate_knowledge("leucocytes")
     (3, 2, 0)
     """
-    found = {*words(name)}
-    return 3 if found & _VISIBLE else 2 if found & _SEEN else 0
+    return 3 if is_named(name, "visible") else 2 * is_named(name, "seen")
 
 
-def names_one_of(name: str, stems: tuple[str, ...]) -> bool:
-    """Return whether a word of the name begins with one of the stems, or ends with it."""
+def has_stem(name: str, what: str) -> bool:
+    """Return whether a word of the name begins with a word of a list, or ends with it."""
+    stems = tuple(WORDS[what])
     return any(word.startswith(stems) or (len(word) > 4 and word.endswith(stems)) for word in words(name))
 
 

@@ -23,14 +23,14 @@ from sequester.workflow.draft.attributes import (
     sort_out,
 )
 from sequester.workflow.draft.columns import (
+    WORDS,
     Column,
-    names_activity,
+    is_named,
     names_code,
     names_key,
     names_order,
     names_person,
     rate_knowledge,
-    word_set,
 )
 from sequester.workflow.draft.roles import (
     NOBODY,
@@ -341,7 +341,11 @@ def _likeliest(
     def rating(attribute: QuasiDraft) -> float:
         column = by_name[attribute.column]
         is_measure = column.numbers is not None and column.n_distinct > _SYMBOLS
-        known = 2 * rate_knowledge(column.name) + (column.time_form is not None) + names_activity(column.name)
+        known = (
+            2 * rate_knowledge(column.name)
+            + (column.time_form is not None)
+            + is_named(column.name, "activity")
+        )
         return known - column.missing_share - 0.5 * is_measure - 3 * (column.name in secret)
 
     best = {each.column for each in sorted(attributes, key=rating, reverse=True)[:MOST_QUASI]}
@@ -402,7 +406,7 @@ def _symbol(
         return None
     (attribute,) = candidates
     column = by_name[attribute.column]
-    is_category = column.numbers is None or names_activity(column.name) or column.n_distinct <= _SYMBOLS
+    is_category = column.numbers is None or is_named(column.name, "activity") or column.n_distinct <= _SYMBOLS
     if not is_category or column.time_form is not None:
         return None
     is_log = who.column in _CASE_OF_LOGS
@@ -498,10 +502,7 @@ def find_spread(known: Sequence[Column]) -> Iterator[str]:
             )
 
 
-_SIGNS = word_set("? - -- . <na> #n/a")
-_WORDS = word_set("na n/a n.a. nan null unknown missing") | {"not available", "not known"}
-_LARGE = word_set("99 999 9999 99999 999999 9998 8888 9999.0 999.0")
-_SMALL = word_set("-1 -9 -99 -999 -9999 -1.0 -9.0 -99.0 -999.0 -9999.0")
+_MARKERS = WORDS["missing_sign"] | WORDS["missing_word"] | {"not available", "not known"}
 _FAR = 3.0
 """How many times larger than all others a number is that may stand for a missing value."""
 
@@ -524,7 +525,7 @@ def find_gaps(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
         values = frame[column].str.strip_chars().unique().drop_nulls()
         folded = values.str.to_lowercase()
         is_key = names_person(column) > 1 or names_key(column)
-        known = _SIGNS if is_key else _SIGNS | _WORDS
+        known = WORDS["missing_sign"] if is_key else _MARKERS
         known = known - {"-"} if "+" in values else known
         others = values.filter(~folded.is_in(known))
         if len(others) and others.str.contains(r"^[A-Z]{1,3}$").all():
@@ -553,10 +554,10 @@ def ask_about_sentinels(columns: Iterable[Column]) -> Iterator[str]:
         if column.numbers is None or column.n_distinct < 3:
             continue
         values = sorted(column.counted_values, key=float)
-        for value, others, known in ((values[-1], values[:-1], _LARGE), (values[0], values[1:], _SMALL)):
-            ends = float(others[0]), float(others[-1])
-            is_far = float(value) > _FAR * max(abs(ends[1]), 1) if known is _LARGE else ends[0] >= 0
-            if value in known and is_far:
+        for value, others, known in ((values[-1], values[:-1], "large"), (values[0], values[1:], "small")):
+            low, high = float(others[0]), float(others[-1])
+            is_far = float(value) > _FAR * max(abs(high), 1) if known == "large" else low >= 0
+            if value in WORDS[known] and is_far:
                 rows = counted(column.counted_values[value], "row", "rows")
                 others_are = f"the others are {others[0]} to {others[-1]}"
                 yield (

@@ -17,23 +17,16 @@ from sequester.data.times import ENOUGH, read_times
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
 from sequester.workflow.draft.columns import (
-    END,
-    EVENT,
-    LIFE,
-    PERSON,
-    STAFF,
-    START,
-    TIE,
+    IDENTIFYING,
+    WORDS,
     code_form,
-    names_activity,
-    names_area,
+    has_stem,
+    is_named,
     names_drug,
     names_key,
-    names_one_of,
     names_order,
     names_person,
     names_sensitive,
-    word_set,
     words,
 )
 
@@ -126,7 +119,7 @@ def _looks_like_persons(column: Column) -> bool:
         and column.rows_each >= 2
         and column.time_form is None
         and not (column.numbers and not column.numbers.is_whole)
-        and not {*words(column.name)} & EVENT
+        and not is_named(column.name, "event")
         and column.stands_together
     )
 
@@ -147,31 +140,6 @@ _FEW = 20
 _MANY_KEYS = 100
 _PROSE = 40
 
-_NAMES = word_set(
-    "name firstname lastname surname forename maiden nickname first last prefix suffix fullname "
-    "vorname nachname nom prenom apellido nombre"
-)
-_BESIDE_NAMES = _NAMES | PERSON | {"full", "middle", "given", "family", "birth", "login", "id"}
-_IDENTIFYING = {
-    "email": "e-mail addresses",
-    "mail": "e-mail addresses",
-    "phone": "phone numbers",
-    "telephone": "phone numbers",
-    "tel": "phone numbers",
-    "mobile": "phone numbers",
-    "fax": "phone numbers",
-    "ssn": "social security numbers",
-    "passport": "passport numbers",
-    "drivers": "driving licences",
-    "licence": "licences",
-    "license": "licences",
-    "address": "addresses",
-    "street": "addresses",
-    "iban": "accounts",
-    "password": "passwords",
-    "username": "user names",
-    "plate": "licence plates",
-}
 _COUNTED = ("driving licences", "licences", "addresses")
 _LOOKS = {
     "e-mail addresses": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
@@ -193,7 +161,7 @@ def reason_to_drop(column: Column) -> str | None:
         return "is always empty"
     if column.n_distinct == 1 and not column.n_missing:
         return f"is always {quoted(column.counts['value'][0])}, which says nothing"
-    if {*words(column.name)} & STAFF and column.n_distinct > 2:
+    if is_named(column.name, "staff") and column.n_distinct > 2:
         return f"those who do something are people, too; {column.evidence()}; {STAFF_ASKED}"
     what = _identifies(column)
     if what is not None:
@@ -205,7 +173,7 @@ def reason_to_drop(column: Column) -> str | None:
 
 
 def _identifies(column: Column) -> str | None:
-    named = [what for word, what in _IDENTIFYING.items() if word in words(column.name)]
+    named = [what for what, said in IDENTIFYING.items() if not said.isdisjoint(words(column.name))]
     is_count = column.numbers is not None and column.n_distinct <= _MANY_KEYS
     # A number of drivers is no licence.
     if named and not (is_count and named[0] in _COUNTED):
@@ -234,7 +202,8 @@ def _identifies(column: Column) -> str | None:
 
 def _names_names(column: Column) -> bool:
     found = {*words(column.name)}
-    return bool(found & _NAMES) and found <= _BESIDE_NAMES and column.numbers is None
+    beside = WORDS["name"] | WORDS["beside_name"] | WORDS["person"]
+    return bool(found & WORDS["name"]) and found <= beside and column.numbers is None
 
 
 def _looks_like(column: Column) -> str | None:
@@ -319,9 +288,9 @@ def families(columns: Iterable[Column]) -> dict[str, list[Column]]:
 def _is_category(column: Column) -> tuple[int, int]:
     """Rate a column without a telling name: categories that say what happened, the more the better."""
     is_category = (
-        column.n_distinct in _CATEGORIES and column.time_form is None and not names_area(column.name)
+        column.n_distinct in _CATEGORIES and column.time_form is None and not is_named(column.name, "area")
     )
-    rating = is_category * ((column.numbers is None) + 2 * names_activity(column.name))
+    rating = is_category * ((column.numbers is None) + 2 * is_named(column.name, "activity"))
     return rating, column.n_distinct if rating else 0
 
 
@@ -347,10 +316,6 @@ def _candidate(name: str, members: Sequence[Column], why: str) -> SensitiveCandi
     )
 
 
-_LATITUDE = word_set("lat latitude latitud breite")
-_LONGITUDE = word_set("lon lng long longitude longitud laenge")
-
-
 def find_coordinates(columns: Iterable[Column]) -> tuple[str, str] | None:
     """Return the column of latitudes and that of longitudes; None unless there is one of each.
 
@@ -364,8 +329,8 @@ def find_coordinates(columns: Iterable[Column]) -> tuple[str, str] | None:
     """
     columns = list(columns)
     found = [
-        [column.name for column in columns if {*words(column.name)} & named and _is_within(column, most)]
-        for named, most in ((_LATITUDE, 90.0), (_LONGITUDE, 180.0))
+        [column.name for column in columns if is_named(column.name, what) and _is_within(column, most)]
+        for what, most in (("latitude", 90.0), ("longitude", 180.0))
     ]
     if [len(each) for each in found] != [1, 1]:
         return None
@@ -379,8 +344,6 @@ def _is_within(column: Column, most: float) -> bool:
 
 _SEVERAL = 1.5
 """Mean events of a person from which on an order can be seen."""
-_CALLED_TIME = word_set("timestamp datetime time when at date")
-_CLOSE_TO_TIME = ("time", "date", "dt", "day")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,7 +378,7 @@ def infer_time(columns: Sequence[Column], person: Column | None) -> EventOrder |
         if column is not person
         and column.time_form is not None
         and column.missing_share <= _MOST_MISSING
-        and not names_one_of(column.name, LIFE)
+        and not has_stem(column.name, "life")
     ]
     if not found:
         return None
@@ -469,10 +432,8 @@ def _levels(times: pl.Series, *, has_clock: bool) -> tuple[str, ...]:
 def _looks_like_time(column: Column) -> float:
     """Rate a column: what begins, and is always there, before what ends, or is only known of some."""
     form = column.time_form
-    called = 4.0 * bool({*words(column.name)} & _CALLED_TIME) or 1.0 * names_one_of(
-        column.name, _CLOSE_TO_TIME
-    )
-    start = 3.0 * names_one_of(column.name, START) - 7.0 * names_one_of(column.name, END)
+    called = 4.0 * is_named(column.name, "time") or 1.0 * has_stem(column.name, "close_to_time")
+    start = 3.0 * has_stem(column.name, "start") - 7.0 * has_stem(column.name, "end")
     return (
         called
         + start
@@ -622,11 +583,10 @@ def infer_tie(columns: Sequence[Column], person: Column, when: EventOrder) -> tu
 
 def _decides(column: Column) -> tuple[bool, int]:
     """Rate a column that may decide, best first: one that is called an order, and nothing else."""
-    found = words(column.name)
-    return not {*found} & TIE, len(found)
+    return not is_named(column.name, "tie"), len(words(column.name))
 
 
 def _may_break_ties(column: Column) -> bool:
     """Return whether a column numbers rows, rather than says something about them."""
     is_whole = column.numbers is not None and column.numbers.is_whole
-    return is_whole and not column.n_missing and (column.is_unique or bool({*words(column.name)} & TIE))
+    return is_whole and not column.n_missing and (column.is_unique or is_named(column.name, "tie"))
