@@ -92,7 +92,7 @@ def extract(table: EventTable, p: int, *, threads: int | None = None) -> tuple[l
             kept.append(channels)
     seconds = time.perf_counter() - start
     few = kept if sum(counts) < 1_000_000 else []
-    found = {each.describe(row, quasi).events for each in few for row in range(len(each.supports))}
+    found = {each.cause(row).channel(quasi).events for each in few for row in range(len(each.supports))}
     return counts, found, seconds
 
 

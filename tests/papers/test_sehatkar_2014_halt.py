@@ -211,10 +211,10 @@ def test_hole_1_suppression_can_make_a_channel():
     tree = elimination.quasi.columns[0].tree
     assert [tree.labels[node] for node in drafts[0].costs.numbers[drafts[0].is_suppressed]] == ["L40"]
     # What would be released tells that two of three with a long stay have cancer.
-    stack = elimination.recheck(drafts[0])
-    channel = stack.describe(0, elimination.quasi)
+    channels = elimination.recheck(drafts[0])
+    channel = channels.cause(0).channel(elimination.quasi)
     assert str(channel) == "stay = Long: ill = Cancer for 2 of 3 persons"
-    assert len(stack.items) == 1
+    assert len(channels) == 1
     repaired = elimination.repair(drafts[0], float("inf"))
     assert isinstance(repaired, Draft)
     assert elimination.recheck(repaired) is None

@@ -131,7 +131,7 @@ def extract(table, thresholds, *, engine=None):
     for signature, by_length in extraction:
         for channels in by_length:
             for row in range(len(channels.supports)):
-                channel = channels.describe(row, quasi)
+                channel = channels.cause(row).channel(quasi)
                 assert channel.events not in found
                 found[channel.events] = signature
     return found

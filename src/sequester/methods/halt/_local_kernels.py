@@ -48,6 +48,9 @@ ENTRY, CELL, ABOVE, N_CHOICE_FIELDS = range(4)
 """Fields of a choice: its entry, its last cell, and the place of the choice without it (-1: none)."""
 PICKED, CAUSE, PERSONS, ITEM, N_PICK_FIELDS = range(5)
 """Fields of a pick: the cell, the entry it is suppressed for, the persons of that, and what it showed."""
+LOW, HIGH, IS_SAME, PLACE, N_PATTERN_FIELDS = range(5)
+"""Fields of an item of a pattern: its number, the first number that does not lie below it, 1 where it stands
+in the event of the item before, and the cell that was tried last."""
 ITEM_BITS = 32
 NEVER = -1
 """When a row was last looked at that has to be looked at."""
@@ -237,23 +240,55 @@ def tally(shown: Shown, past: Past | None, row: int, change: int) -> None:
 
 
 @inner
-def _was_shown(shown: Shown, row: int, pattern: Counts, at: Counts) -> bool:
-    """Return whether a row showed items before, each in the event of the one before it or in a later one."""
-    depth, place, n_columns = 0, shown.rows[row, FIRST], shown.n_columns
+def price_match(
+    shown: Shown,
+    row: int,
+    stop: int,
+    pattern: Counts,
+    may_star: bool,
+    spent: Amounts,
+    places: Counts,
+    match: int,
+) -> float:
+    """Return the least cost at which a row shows a pattern before `stop`, infinite if it cannot.
+
+    The cells are written to ``places[match]``. With `may_star`, cells may be suppressed to show the stars of
+    the pattern. `spent` has a place more than the pattern, and begins with 0.
+    """
+    depth, place, n_columns, length = 0, shown.rows[row, FIRST], shown.n_columns, pattern.shape[0]
+    best = np.inf
     while True:
-        event = at[depth - 1] // n_columns if depth > 0 else np.int64(-1)
-        is_same = depth > 0 and pattern[depth, 1] == 1
-        if place >= shown.rows[row, FIRST_NEW] or (is_same and place // n_columns > event):
+        event = pattern[depth - 1, PLACE] // n_columns if depth > 0 else np.int64(-1)
+        is_same = depth > 0 and pattern[depth, IS_SAME] == 1
+        if place >= stop or (is_same and place // n_columns > event):
             if depth == 0:
-                return False
+                return best
             depth -= 1
-            place = at[depth] + 1
+            place = pattern[depth, PLACE] + 1
             continue
-        if shown.cells[place] == pattern[depth, 0] and (is_same or place // n_columns > event):
-            if depth + 1 == pattern.shape[0]:
-                return True
-            at[depth] = place
-            depth += 1
+        item, cost = np.int64(shown.cells[place]), np.inf
+        if item >= 0 and (is_same or place // n_columns > event):
+            if pattern[depth, LOW] <= item < pattern[depth, HIGH]:
+                cost = 0.0
+            elif (
+                may_star
+                and shown.items[item, IS_COUNTED] > 0
+                and is_free(shown, place)
+                and shown.items[item, STAR] == pattern[depth, LOW]
+            ):
+                # A protected value does not count: it makes a star no safer.
+                cost = shown.prices[item]
+        if spent[depth] + cost < best:
+            pattern[depth, PLACE] = place
+            spent[depth + 1] = spent[depth] + cost
+            if depth + 1 < length:
+                depth += 1
+            else:
+                best = float(spent[length])
+                for j in range(length):
+                    places[match, j] = pattern[j, PLACE]
+                if best == 0.0:
+                    return best
         place += 1
 
 
@@ -267,18 +302,21 @@ def _look_up(shown: Shown, past: Past, entry: int) -> None:
     while above > 0:
         length += 1
         above = shown.entries[above, KEY] >> (ITEM_BITS + 1)
-    pattern, at = np.empty((length, 2), np.int64), np.empty(length, np.int64)
+    pattern, spent = np.empty((length, N_PATTERN_FIELDS), np.int64), np.zeros(length + 1)
+    places = np.empty((1, length), np.int64)
     above, rarest, fewest = entry, np.int64(0), np.int64(past.rows.size + 1)
     for j in range(length - 1, -1, -1):
         key = shown.entries[above, KEY]
         item = key & ((np.int64(1) << ITEM_BITS) - 1)
-        pattern[j, 0], pattern[j, 1] = item, (key >> ITEM_BITS) & 1
+        pattern[j, LOW], pattern[j, HIGH], pattern[j, IS_SAME] = item, item + 1, (key >> ITEM_BITS) & 1
         above = key >> (ITEM_BITS + 1)
         n_rows = past.offsets[item + 1] - past.offsets[item]
         if n_rows < fewest:
             rarest, fewest = item, n_rows
     for i in range(past.offsets[rarest], past.offsets[rarest + 1]):
-        if _was_shown(shown, past.rows[i], pattern, at):
+        row = np.int64(past.rows[i])
+        first_new = shown.rows[row, FIRST_NEW]
+        if price_match(shown, row, first_new, pattern, np.bool_(False), spent, places, np.int64(0)) == 0.0:
             shown.entries[entry, COUNT] += np.int64(1) << ITEM_BITS
             break
 

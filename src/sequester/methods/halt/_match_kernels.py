@@ -18,10 +18,12 @@ from sequester.methods.halt._local_kernels import (
     ENTRY,
     FIRST,
     FIRST_NEW,
+    HIGH,
     IS_COUNTED,
     ITEM_BITS,
     LOOKED_AT,
     LOOKED_AT_ALL,
+    LOW,
     N_ROW_FIELDS,
     NEVER,
     STAMP,
@@ -33,10 +35,10 @@ from sequester.methods.halt._local_kernels import (
     count_persons,
     find_slot,
     has_room,
-    is_free,
     is_past_pair,
     is_safe,
     list_choices,
+    price_match,
     tally,
 )
 
@@ -46,68 +48,6 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
     Amounts = npt.NDArray[np.float64]
-
-
-LOW, HIGH, COLUMN, IS_SAME, PLACE, N_PATTERN_FIELDS = range(6)
-"""Fields of an item of a pattern: its number, the first number that does not lie below it, its column, 1
-where it stands in the event of the item before, and the cell that was tried last."""
-
-
-@inner
-def price_match(
-    shown: Shown,
-    row: int,
-    stop: int,
-    pattern: Counts,
-    may_star: bool,
-    spent: Amounts,
-    places: Counts,
-    match: int,
-) -> float:
-    """Return the least cost at which a row shows a pattern before `stop`, infinite if it cannot.
-
-    The cells are written to ``places[match]``. With `may_star`, cells may be suppressed to show the stars of
-    the pattern. `spent` has a place more than the pattern, and begins with 0.
-    """
-    depth, place, n_columns, length = 0, shown.rows[row, FIRST], shown.n_columns, pattern.shape[0]
-    best = np.inf
-    while True:
-        event = pattern[depth - 1, PLACE] // n_columns if depth > 0 else np.int64(-1)
-        is_same = depth > 0 and pattern[depth, IS_SAME] == 1
-        if place >= stop or (is_same and place // n_columns > event):
-            if depth == 0:
-                return best
-            depth -= 1
-            place = pattern[depth, PLACE] + 1
-            continue
-        item, cost = np.int64(shown.cells[place]), np.inf
-        if (
-            item >= 0
-            and place % n_columns == pattern[depth, COLUMN]
-            and (is_same or place // n_columns > event)
-        ):
-            if pattern[depth, LOW] <= item < pattern[depth, HIGH]:
-                cost = 0.0
-            elif (
-                may_star
-                and shown.items[item, IS_COUNTED] > 0
-                and is_free(shown, place)
-                and shown.items[item, STAR] == pattern[depth, LOW]
-            ):
-                # A protected value does not count: it makes a star no safer.
-                cost = shown.prices[item]
-        if spent[depth] + cost < best:
-            pattern[depth, PLACE] = place
-            spent[depth + 1] = spent[depth] + cost
-            if depth + 1 < length:
-                depth += 1
-            else:
-                best = float(spent[length])
-                for j in range(length):
-                    places[match, j] = pattern[j, PLACE]
-                if best == 0.0:
-                    return best
-        place += 1
 
 
 @inner
@@ -132,21 +72,23 @@ def price_rows(
     most: int,
     spent: Amounts,
     rows: Counts,
+    stops: Counts,
     costs: Amounts,
     places: Counts,
 ) -> int:
     """List the rows that show a pattern; with `may_star`, those that do not yet, and what it would cost.
 
-    `rows` begins with the first row to look at, and has a place for each. Ends as soon as those that are
-    listed stand for so many persons. Writes the cells of each match, too, and returns how many there are.
+    `rows` has the rows to look at, each before its cell of `stops`, and then those that are listed. Ends as
+    soon as these stand for so many persons. Writes the cells of each match, too, and returns how many there
+    are.
     """
-    n_rows, n_persons, first = 0, 0, rows[0] if rows.size else 0
-    for row in range(first, first + rows.size):
+    n_rows, n_persons = 0, 0
+    for i in range(rows.size):
         if n_persons >= most:
             break
+        row = rows[i]
         if _may_match(shown, row, pattern, may_star):
-            stop = shown.rows[row + 1, FIRST]
-            cost = price_match(shown, row, stop, pattern, may_star, spent, places, n_rows)
+            cost = price_match(shown, row, stops[i], pattern, may_star, spent, places, n_rows)
             if cost < np.inf and (cost > 0.0) == may_star:
                 rows[n_rows], costs[n_rows] = row, cost
                 n_rows += 1
@@ -249,28 +191,6 @@ def give_back_all(
 
 
 @njit
-def index_past(
-    cells: Codes, offsets: Offsets, first_new: Counts, past_offsets: Offsets, past_rows: Codes
-) -> None:
-    """List for each item the rows that show it before their first new cell, or only count them.
-
-    They are counted, in ``past_offsets[item + 1]``, where `past_rows` has no room. Otherwise the item's place
-    in `past_rows` begins at ``past_offsets[item]``, which is moved to its end.
-    """
-    last_row = np.full(past_offsets.size, -1, np.int64)
-    for row in range(offsets.size - 1):
-        for place in range(offsets[row], first_new[row]):
-            item = cells[place]
-            if item >= 0 and last_row[item] != row:
-                last_row[item] = row
-                if past_rows.size == 0:
-                    past_offsets[item + 1] += 1
-                else:
-                    past_rows[past_offsets[item]] = row
-                    past_offsets[item] += 1
-
-
-@njit
 def mark_pairs(cells: Codes, offsets: Offsets, first_new: Counts, n_columns: int, past_pairs: Mask) -> None:
     """Mark the pairs of items that rows show before their first new cell, and which are of one event."""
     for row in range(offsets.size - 1):
@@ -283,20 +203,14 @@ def mark_pairs(cells: Codes, offsets: Offsets, first_new: Counts, n_columns: int
                         past_pairs[cells[place], cells[later], is_same] = True
 
 
-@inner
-def _cut(shown: Shown, past: Past, row: int, place: int) -> None:
+@njit
+def cut_row(shown: Shown, past: Past, row: int, place: int) -> None:
     """Show nothing of a row from the event of a cell on, and count the row anew."""
     tally(shown, past, row, np.int64(-1))
     for at in range(place - place % shown.n_columns, shown.rows[row + 1, FIRST]):
         shown.cells[at] = -1
     shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = NEVER, NEVER
     tally(shown, past, row, np.int64(1))
-
-
-@njit
-def cut_row(shown: Shown, past: Past, row: int, place: int) -> None:
-    """Show nothing of a row from the event of a cell on."""
-    _cut(shown, past, row, place)
 
 
 @njit
@@ -319,33 +233,8 @@ def cut_rare(shown: Shown, past: Past, n_rows: int, places: Counts, causes: Coun
                 earliest, cause = place, entry
         if earliest < stop:
             places[row], causes[row] = earliest, cause
-            _cut(shown, past, row, earliest)
+            cut_row(shown, past, row, earliest)
             n_cut += 1
         else:
             shown.rows[row, LOOKED_AT] = shown.rows[row, LOOKED_AT_ALL] = shown.state[CLOCK]
     return n_cut
-
-
-@njit
-def match_rows(
-    shown: Shown,
-    rows: Counts,
-    stops: Counts,
-    pattern: Counts,
-    spent: Amounts,
-    places: Counts,
-    is_match: Mask,
-) -> None:
-    """Mark the given rows that show a pattern before the given cells."""
-    for i in range(rows.size):
-        cost = price_match(shown, rows[i], stops[i], pattern, False, spent, places, np.int64(0))
-        is_match[i] = cost == 0.0
-
-
-@njit
-def find_end(shown: Shown, row: int, pattern: Counts, spent: Amounts, places: Counts) -> int:
-    """Return the cell at which a row first completes a pattern that it shows."""
-    end = shown.rows[row + 1, FIRST]
-    while price_match(shown, row, end, pattern, False, spent, places, np.int64(0)) == 0.0:
-        end = places[0, -1]
-    return int(end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.continuation import Continuation
-    from sequester.methods.halt.elimination import Draft
-    from sequester.methods.halt.lattice_search import NodePricing
+    from sequester.methods.halt.elimination import Draft, NodePricing
     from sequester.methods.halt.local import LocalDraft
+    from sequester.methods.halt.method import KCPMethod
     from sequester.methods.halt.signature_rows import Thresholds
     from sequester.methods.relax import RelaxationPath
 
@@ -61,44 +61,19 @@ class BestNode:
 
 
 def solve(
-    table: EventTable,
-    thresholds: Thresholds,
-    *,
-    suppression: Literal["local", "global"] | None,
-    stars: bool,
-    full: bool,
-    drop: bool,
-    thorough: bool = False,
-    sensitive_known: bool = False,
-    engine: Engine,
-    progress: Progress,
+    table: EventTable, method: KCPMethod, *, sensitive_known: bool, engine: Engine, progress: Progress
 ) -> BestNode:
-    """Find the levels and suppressed values that lose least, or say why nothing can be released.
+    """Return the levels and suppressed values that lose least, or raise why nothing can be released.
 
-    Parameters
-    ----------
-    table
-        What to protect.
-    thresholds
-        What makes a channel.
-    suppression
-        Suppress single cells, or values wherever they stand; None for neither.
-    stars
-        A suppressed cell is an item of its own.
-    full
-        Search the whole lattice, and not only downwards along the best child.
-    drop
-        Leave out persons where a protected value is too common among all of them.
-    thorough
-        Look at all levels, however many combinations of columns there are.
-    sensitive_known
-        The quasi-identifiers that are sensitive are known to who wants to learn another attribute.
-    engine
-        Runs searches side by side.
-    progress
-        Receives the phases.
+    With `sensitive_known`, quasi-identifiers that are sensitive are known to who wants to learn another
+    attribute.
     """
     progress(0.0, "folding equal histories")
+    thresholds, suppression, thorough = (
+        method.thresholds(),
+        method.suppresses_how,
+        method.effort == "thorough",
+    )
     quasi = QuasiIdentifiers.of(table, sensitive_known=sensitive_known)
     everybody = WeightedRows.of(table, quasi)
     persons = everybody.persons
@@ -107,7 +82,7 @@ def solve(
     is_kept = holders.choose_persons(
         thresholds.k,
         thresholds.c,
-        drop=drop,
+        drop=method.infeasible == "drop",
         has_rules=has_rules(table),
         order=np.diff(everybody.offsets),
     )
@@ -120,7 +95,11 @@ def solve(
     workload = Workload(histories, quasi, mixed=thresholds.mixed)
     workload.refuse_too_much(thresholds.p)
     rules_for = partial(
-        rules_of, quasi=quasi, histories=histories, suppress=suppression is not None, stars=stars
+        rules_of,
+        quasi=quasi,
+        histories=histories,
+        suppress=suppression is not None,
+        stars=method.counts_stars,
     )
     work = Work(math.inf if thorough else workload.most_cells(local=suppression == "local"))
     targets = targets_of(table, quasi, histories) if sensitive_known else ()
@@ -133,11 +112,11 @@ def solve(
             Elimination(seen, Extraction(seen, quasi, other, engine, work=work), costs, allowed, engine)
             for seen in [unfolded.seen_by(target).fold() for target in targets] or [histories]
         ]
-        elimination = JointElimination(histories, parts) if targets else parts[0]
+        elimination = JointElimination(histories, parts, engine) if targets else parts[0]
         return LatticeSearch(elimination, workload, progress, thorough)
 
     search = look(thresholds, rules_for(table), part(progress, 0.1, 0.9))
-    found = search.full() if full else search.greedy()
+    found = search.full() if method.searches_fully else search.greedy()
     if not isinstance(found, Obstacle):
         progress(0.9, "writing down what is released")
         return BestNode(is_kept, found, search.elimination, bool(search.skipped))

@@ -17,23 +17,23 @@ import numpy as np
 
 from sequester.engine import part
 from sequester.errors import UnattainableError
+from sequester.kernels.rows import list_symbols
 from sequester.kernels.shares import exceeds_share
 from sequester.methods.halt import _match_kernels as kernel
 from sequester.methods.halt._local_kernels import Past
 from sequester.methods.halt.arrivals import accumulate
 from sequester.methods.halt.elimination import StepProgress
-from sequester.methods.halt.extraction import Extraction, TooMuchError, Work
-from sequester.methods.halt.histories import RowOwners, WeightedRows
+from sequester.methods.halt.extraction import Cause, Channels, Extraction, TooMuchError, Work
+from sequester.methods.halt.histories import RowOwners
 from sequester.methods.halt.local import LocalDraft
-from sequester.methods.halt.local_rows import Cause, LocalRows
-from sequester.ragged import offsets_of, owners_of, places_of
+from sequester.methods.halt.local_rows import LocalRows
+from sequester.ragged import keep_values, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.arrivals import Arrivals
-    from sequester.methods.halt.extraction import Channels
-    from sequester.methods.halt.signature_rows import Thresholds
+    from sequester.methods.halt.method import KCPMethod
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Channel
     from sequester.release.series import Series
@@ -59,16 +59,16 @@ class SeriesRows(LocalRows):
         LocalRows.__post_init__(self)
         self.cuts = np.full(self.n_free, NOT_CUT)
         self._first_new = np.concatenate([self.starts, self.offsets[self.n_free + 1 :]])
-        offsets, rows = np.zeros(self.quasi.n_items + 1, np.int64), np.empty(0, np.int32)
-        kernel.index_past(self.items, self.offsets, self._first_new, offsets, rows)
-        offsets, rows = np.cumsum(offsets), np.empty(int(offsets.sum()), np.int32)
-        if len(rows):
-            kernel.index_past(self.items, self.offsets, self._first_new, offsets[:-1].copy(), rows)
+        is_past = np.arange(len(self.items)) < np.repeat(self._first_new, np.diff(self.offsets))
+        items, offsets = keep_values(self.items, self.offsets, is_past & (self.items >= 0))
+        items, offsets = list_symbols(items, offsets, self.quasi.n_items)
+        rows = owners_of(offsets)[np.argsort(items, kind="stable")].astype(np.int32)
         n_items = self.quasi.n_items if self.p == 2 and self.quasi.n_items**2 <= MOST_PAIRS else 0
         pairs = np.zeros((n_items, n_items, 2), np.bool_)
         if n_items:
             kernel.mark_pairs(self.items, self.offsets, self._first_new, len(self.quasi), pairs)
-        self.past = Past(rows, offsets, pairs, np.empty(0, np.bool_))
+        item_offsets = offsets_of(np.bincount(items, minlength=self.quasi.n_items))
+        self.past = Past(rows, item_offsets, pairs, np.empty(0, np.bool_))
 
     @property
     def n_free(self) -> int:
@@ -116,17 +116,14 @@ class SeriesRows(LocalRows):
 
     def matches(self, cause: Cause, rows: Counts, stops: Counts) -> Mask:
         """Mark the rows that show a channel before some cells."""
-        found = np.zeros(len(rows), np.bool_)
-        pattern = self.pattern(cause)
-        spent, places = np.zeros(len(pattern) + 1), np.empty((1, len(pattern)), np.int64)
-        kernel.match_rows(self._shown, rows, stops, pattern, spent, places, found)
-        return found
+        return np.isin(rows, self._match(self.pattern(cause), rows, stops)[0])
 
     def end_of(self, cause: Cause, row: int) -> int:
         """Return the cell at which a row first completes a channel."""
-        pattern = self.pattern(cause)
-        spent, places = np.zeros(len(pattern) + 1), np.empty((1, len(pattern)), np.int64)
-        return int(kernel.find_end(self._shown, row, pattern, spent, places))
+        pattern, end = self.pattern(cause), int(self.offsets[row + 1])
+        while len(places := self._match(pattern, np.array([row]), np.array([end]))[2]):
+            end = int(places[0, -1])
+        return end
 
 
 PHASE = "holding back what gives away"
@@ -153,20 +150,12 @@ class Continuation:
     """Finds out what of the new events can be released at the levels of a series."""
 
     def __init__(
-        self,
-        arrivals: Arrivals,
-        past: Series,
-        model: KCPPrivacy,
-        thresholds: Thresholds,
-        *,
-        suppress: bool,
-        stars: bool,
-        engine: Engine,
+        self, arrivals: Arrivals, past: Series, model: KCPPrivacy, method: KCPMethod, engine: Engine
     ) -> None:
         """Lay new events behind those that were released."""
-        self._new, self.thresholds = arrivals.table, thresholds
-        self._suppress, self._engine = suppress, engine
-        table = accumulate(arrivals, past, model, suppress=suppress, stars=stars).shared(thresholds.k)
+        self._new, self.thresholds, self._engine = arrivals.table, method.thresholds(), engine
+        self._suppress, stars = method.suppresses_how is not None, method.counts_stars
+        table = accumulate(arrivals, past, model, suppress=self._suppress, stars=stars).shared(method.k)
         self._table, self.quasi, self.node = table, table.levels.quasi, table.levels.node
         self.rows = SeriesRows(
             quasi=self.quasi,
@@ -176,8 +165,8 @@ class Continuation:
             is_locked=table.is_locked,
             prices=table.prices,
             stars=stars,
-            k=thresholds.k,
-            p=thresholds.p,
+            k=method.k,
+            p=method.p,
             work=Work(),
             starts=table.starts,
         )
@@ -226,39 +215,27 @@ class Continuation:
 
     def _find_channels(self, progress: Progress) -> list[Cause]:
         """List what tells a protected value too surely, the least knowledge first."""
-        rows, thresholds, n_columns = self.rows, self.thresholds, len(self.quasi)
+        rows, thresholds = self.rows, self.thresholds
         held = self._table.held[self._table.held[:, 2] < rows.cuts[self._table.held[:, 0]]]
         pairs = np.unique(held[:, :2], axis=0)
         codes, code_offsets = self._table.sets
         # Open rows come before all others.
         holders = np.concatenate([pairs[:, 0], rows.n_free + owners_of(code_offsets)])
         values = np.concatenate([pairs[:, 1], codes.astype(np.int64)])
-        counts = rows.weights[holders]
-        n_persons = int(rows.weights.sum())
-        totals = np.bincount(values, counts, minlength=len(self._table.names)).astype(np.int64)
+        offsets = np.searchsorted(holders, np.arange(len(rows.weights) + 1)).astype(np.int64)
+        persons = RowOwners.alike(rows.weights, self._table.names, offsets, values.astype(np.int32))
+        totals, n_persons = persons.totals, int(rows.weights.sum())
         found = [
             Cause((), 0, n_persons, value, int(totals[value]), self._table.names)
             for value in np.flatnonzero(exceeds_share(totals, thresholds.c, n_persons)).tolist()
         ]
-        offsets = np.searchsorted(holders, np.arange(len(rows.weights) + 1)).astype(np.int64)
-        risks = np.where(np.diff(offsets) > 0, rows.weights, 0)
-        persons = RowOwners(rows.weights, risks, self._table.names, offsets, values.astype(np.int32), counts)
         persons = persons.without_harmless(thresholds.k, thresholds.c)
-        has_secrets = any(column.is_secret.any() for column in self.quasi.columns)
-        if found or not (len(persons.values) or has_secrets):
+        if found or not (len(persons.values) or self.quasi.has_secrets):
             return found
-        cells, node = rows.cells.reshape(-1, n_columns).copy(), list(self.node)
-        for q, column in enumerate(self.quasi.columns):
-            own = cells[:, q]
-            if (own == column.first + column.star).any():
-                node[q] = min(node[q], column.height - 1)
-            own[own >= 0] -= column.first
-        histories = WeightedRows(cells, rows.offsets // n_columns, persons).fold()
-        extraction = Extraction(histories, self.quasi, thresholds, self._engine)
-        for _ in extraction.deepen(tuple(node), progress=progress):
-            pass
-        channels = sorted(extraction.known(tuple(node)), key=lambda each: each.items.shape[1])
-        return [cause for each in channels for cause in _causes(each)]
+        histories, node = rows.histories(self.node, persons, (True,) * len(self.quasi))
+        extraction = Extraction(histories.fold(), self.quasi, thresholds, self._engine)
+        channels = Channels.join(extraction.mine(node, progress=progress))
+        return [channels.cause(row) for row in range(len(channels))]
 
     def _break(self, cause: Cause) -> None:
         """Let fewer persons show a protected value with what is known: suppress, or hold back.
@@ -337,18 +314,3 @@ class Continuation:
             ),
             kept_causes=causes[is_released],
         )
-
-
-def _causes(channels: Channels) -> list[Cause]:
-    """Write channels as what a cell or an event is given up for."""
-    return [
-        Cause(
-            tuple(channels.items[row].tolist()),
-            int(channels.kinds[row]),
-            int(channels.supports[row]),
-            int(channels.values[row]),
-            int(channels.highs[row]),
-            channels.names,
-        )
-        for row in range(len(channels))
-    ]

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from sequester.engine import part, silent
 from sequester.methods.halt import _kernels
-from sequester.methods.halt.extraction import Extraction, TooMuchError
+from sequester.methods.halt.extraction import Channels, Extraction, TooMuchError
 from sequester.methods.halt.histories import HIDDEN, NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.extraction import Channels, Mined
+    from sequester.methods.halt.extraction import Cause, Mined
     from sequester.methods.halt.histories import QuasiIdentifier, QuasiIdentifiers, Signature, WeightedRows
+    from sequester.methods.halt.local import LocalDraft
     from sequester.methods.halt.signature_rows import Thresholds
-    from sequester.privacy.model import Channel
 
     Amounts = npt.NDArray[np.float64]
 
@@ -182,20 +183,13 @@ class ValueRules:
     """Quasi-identifier to whether some of its cells show a protected value, which is no knowledge."""
 
 
-@dataclass(frozen=True, eq=False)
-class Suppression:
-    """An item that is suppressed, and the channel that was to be broken."""
+class Suppression(NamedTuple):
+    """An item that is suppressed, everything at or below it included, and the channel to be broken."""
 
     item: int
-    """The item; everything at or below it is gone. Negative for none."""
-    stack: _Stack
-    """The channel is among these."""
+    channels: Channels
     row: int
-    """It is this one."""
-
-    def channel(self, quasi: QuasiIdentifiers) -> Channel:
-        """Return the channel in labels."""
-        return self.stack.describe(self.row, quasi)
+    """The channel among these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,25 +216,55 @@ class Draft:
         return self.costs.generalization + float(self.costs.costs[self.is_suppressed].sum())
 
 
-class SuppressionCause(Protocol):
-    """What stands behind a suppression, or in the way of a release."""
-
-    def channel(self, quasi: QuasiIdentifiers) -> Channel:
-        """Return the channel in labels."""
-
-
 @dataclass(frozen=True, eq=False)
 class Obstacle:
     """A node is no candidate."""
 
-    reason: SuppressionCause | None = None
+    reason: Cause | None = None
     """The channel that nothing allowed breaks; none where the node costs more than another one."""
     too_much: bool = False
     """There was more to count than is allowed, or than there is room for."""
 
 
-class Elimination:
-    """Finds out for lattice nodes what they cost once no channel is left."""
+D = TypeVar("D", Draft, "LocalDraft")
+
+
+class NodePricing(ABC, Generic[D]):
+    """Finds out for lattice nodes what they cost once no channel is left, in two steps."""
+
+    def __init__(
+        self, quasi: QuasiIdentifiers, thresholds: Thresholds, costs: LatticeCosts, rules: ValueRules
+    ) -> None:
+        """Price nodes by `costs`, whose channels are made by `thresholds`, as far as `rules` allow."""
+        self.quasi = quasi
+        self.thresholds = thresholds
+        self.costs = costs
+        self.rules = rules
+
+    def bound(self, node: Signature) -> float:
+        """Return a loss that the node does not stay below, without a look at channels."""
+        return self.costs.at(node).generalization
+
+    def floor(self, node: Signature) -> float:
+        """Return a loss that neither the node nor any finer one stays below, as far as it is known."""
+        del node
+        return 0.0
+
+    @abstractmethod
+    def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> D | Obstacle:
+        """Suppress what breaks the channels of a node; give it up once the loss is clearly above `enough`."""
+
+    @abstractmethod
+    def repair(self, draft: D, enough: float, *, progress: Progress = silent) -> D | Obstacle:
+        """Look again at what would be released, and suppress further until no channel is left."""
+
+    @abstractmethod
+    def is_blank(self, draft: D, q: int) -> bool:
+        """Return whether a column of a draft shows nothing at all."""
+
+
+class Elimination(NodePricing[Draft]):
+    """Breaks channels by suppressing values wherever they stand."""
 
     def __init__(
         self,
@@ -251,11 +275,9 @@ class Elimination:
         engine: Engine,
     ) -> None:
         """Work on folded histories, with an extraction of their channels."""
-        self.quasi: QuasiIdentifiers = extraction.quasi
+        super().__init__(extraction.quasi, extraction.thresholds, costs, rules)
         self.extraction = extraction
-        self.rules = rules
         self._histories = histories
-        self._costs = costs
         self._engine = engine
         self._private: tuple[list[Codes], Mined] | None = None
         self._occurs = [
@@ -263,19 +285,10 @@ class Elimination:
             for cells, column in zip(histories.cells.T, self.quasi.columns, strict=True)
         ]
 
-    @property
-    def thresholds(self) -> Thresholds:
-        """What makes a channel."""
-        return self.extraction.thresholds
-
     def is_blank(self, draft: Draft, q: int) -> bool:
-        """Return whether a column of a draft shows nothing at all."""
+        """Return whether all values of a column are suppressed."""
         first = self.quasi.columns[q].first
         return bool(draft.is_suppressed[draft.costs.starts[first] : draft.costs.stops[first]].all())
-
-    def bound(self, node: Signature) -> float:
-        """Return a loss that the node does not stay below, without a look at channels."""
-        return self._costs.at(node).generalization
 
     def floor(self, node: Signature) -> float:
         """Return a loss that neither the node nor any finer one stays below, by the channels known so far.
@@ -285,28 +298,25 @@ class Elimination:
         """
         if not self.rules.suppress:
             return float("inf") if self.extraction.known(node) else 0.0
-        costs = self._costs.at((0,) * len(self.quasi))
-        stack = _Stack(self.extraction.known(node))
-        return self._bound_cost(stack, costs, costs.costs.copy(), float("inf"))
+        costs = self.costs.at((0,) * len(self.quasi))
+        known = Channels.join(self.extraction.known(node))
+        return self._bound_cost(known, costs, costs.costs.copy(), float("inf"))
 
     def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
-        """Suppress what breaks all channels of the original that can be seen in the release of a node.
-
-        As soon as it is clear that the loss is above `enough`, the node is given up.
-        """
-        costs = self._costs.at(node)
+        """Suppress what breaks all channels of the original that can be seen in the release of a node."""
+        costs = self.costs.at(node)
         left = costs.costs.copy()
         loss = costs.generalization
         layers = self.extraction.deepen(node, progress=progress)
         new: list[Channels] | None = self.extraction.known(node)
         found: list[Channels] = []
         while new is not None:
-            stack = _Stack(new)
+            channels = Channels.join(new)
             found += new
-            if len(stack.items):
+            if len(channels):
                 if not self.rules.suppress:
-                    return Obstacle(Suppression(-1, stack, 0))
-                loss += self._bound_cost(stack, costs, left, enough + SLACK - loss)
+                    return Obstacle(channels.cause(0))
+                loss += self._bound_cost(channels, costs, left, enough + SLACK - loss)
             if loss > enough + SLACK:
                 return Obstacle()
             try:
@@ -314,9 +324,9 @@ class Elimination:
             except TooMuchError:
                 return Obstacle(too_much=True)
         draft = Draft(node, costs, np.zeros(len(costs.numbers), np.bool_))
-        stack = _Stack(found)
-        self.extraction.work.spend(DRAFT * len(self.quasi) + stack.items.size)
-        return self._suppress(draft, stack) if len(stack.items) else draft
+        channels = Channels.join(found)
+        self.extraction.work.spend(DRAFT * len(self.quasi) + channels.items.size)
+        return self._suppress(draft, channels) if len(channels) else draft
 
     def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
         """Look again at what would be released, and suppress further until no channel is left.
@@ -326,18 +336,18 @@ class Elimination:
         steps = StepProgress(progress)
         while draft.loss <= enough + SLACK:
             try:
-                stack = self.recheck(draft, progress=steps.next())
+                channels = self.recheck(draft, progress=steps.next())
             except TooMuchError:
                 return Obstacle(too_much=True)
-            if stack is None:
+            if channels is None:
                 return draft
-            after = self._suppress(draft, stack, self._growths(draft))
+            after = self._suppress(draft, channels, self._growths(draft))
             if isinstance(after, Obstacle):
                 return after
             draft = after
         return Obstacle()
 
-    def recheck(self, draft: Draft, *, progress: Progress = silent) -> _Stack | None:
+    def recheck(self, draft: Draft, *, progress: Progress = silent) -> Channels | None:
         """Find the channels of what would be released, none where it is private.
 
         Only g-sequences with a *fresh* item are counted: a star, or an item with a suppressed value below it.
@@ -369,11 +379,9 @@ class Elimination:
             below=below,
             is_fresh=is_fresh,
         )
-        for _ in extraction.deepen(node, progress=progress):
-            pass
-        stack = _Stack(extraction.known(node))
-        if len(stack.items):
-            return stack
+        channels = Channels.join(extraction.mine(node, progress=progress))
+        if len(channels):
+            return channels
         self._private = shown, extraction.mined
         return None
 
@@ -392,9 +400,9 @@ class Elimination:
         """Count for each item the persons who have it in the release of a node, nothing suppressed."""
         return self._histories.count_items(draft.node, self.quasi)
 
-    def _bound_cost(self, stack: _Stack, costs: NodeCosts, left: Amounts, enough: float) -> float:
+    def _bound_cost(self, channels: Channels, costs: NodeCosts, left: Amounts, enough: float) -> float:
         ends = self.quasi.ends
-        return float(_kernels.bound_cost(stack.items, ends, costs.starts, costs.stops, left, enough))
+        return float(_kernels.bound_cost(channels.items, ends, costs.starts, costs.stops, left, enough))
 
     def _shown(self, draft: Draft) -> tuple[list[Codes], Mask]:
         """Return what can be known of each released cell, and which items are fresh."""
@@ -434,7 +442,7 @@ class Elimination:
         return is_changed
 
     def _suppress(
-        self, draft: Draft, stack: _Stack, growths: Mapping[int, Counts] | None = None
+        self, draft: Draft, channels: Channels, growths: Mapping[int, Counts] | None = None
     ) -> Draft | Obstacle:
         """Suppress the items that break most channels for their price, until all are broken.
 
@@ -451,30 +459,49 @@ class Elimination:
         for star, joining in growths.items():
             is_allowed[star] = True
             prices[star] = left[joining].sum()
-        is_infeasible = ~stack.hold(self.quasi.spread_down(is_allowed, parents))
-        if is_infeasible.any():
-            return Obstacle(Suppression(-1, stack, int(np.argmax(is_infeasible))))
+        can_break = self.quasi.spread_down(is_allowed, parents)[channels.items] & (channels.items >= 0)
+        if not can_break.any(axis=1).all():
+            return Obstacle(channels.cause(int(np.argmin(can_break.any(axis=1)))))
         is_suppressed = draft.is_suppressed.copy()
         suppressions: list[Suppression] = []
-        for item, row in stack.pick(self.quasi, parents, prices, is_allowed):
+        for item, row in self._pick_items(channels.items, parents, prices, is_allowed):
             if item in growths:
                 is_suppressed[growths[item]] = True
                 values = costs.numbers[growths[item]].tolist()
-                suppressions += [Suppression(value, stack, row) for value in values]
+                suppressions += [Suppression(value, channels, row) for value in values]
             else:
                 is_suppressed[costs.starts[item] : costs.stops[item]] = True
-                suppressions.append(Suppression(item, stack, row))
+                suppressions.append(Suppression(item, channels, row))
         owners = self.quasi.owners[costs.numbers]
         for q, column in enumerate(self.quasi.columns):
             own = owners == q
             if own.any() and is_suppressed[own].all() and not self.rules.is_allowed[column.first]:
                 # The column has to show something.
-                last = (each for each in reversed(suppressions) if self.quasi.owners[each.item] == q)
-                return Obstacle(next(last))
+                last = next(each for each in reversed(suppressions) if self.quasi.owners[each.item] == q)
+                return Obstacle(channels.cause(last.row))
         if (is_suppressed == draft.is_suppressed).all():
             # Stars of a column that shows nothing else than protected values.
-            return Obstacle(suppressions[0])
+            return Obstacle(channels.cause(suppressions[0].row))
         return Draft(draft.node, costs, is_suppressed, (*draft.suppressions, *suppressions))
+
+    def _pick_items(
+        self, items: Codes, parents: Codes, prices: Amounts, is_allowed: Mask
+    ) -> list[tuple[int, int]]:
+        """Pick items until all channels are broken, most channels per price first; and why each was picked.
+
+        `items` are those of channels. They can be picked, and roots where `parents` leads to them.
+        """
+        is_candidate = self.quasi.is_root.copy()
+        is_candidate[items[items >= 0]] = True
+        candidates = np.flatnonzero(is_candidate & is_allowed)
+        starts = np.zeros(self.quasi.n_items + 2, np.int64)
+        listed = np.empty(np.count_nonzero(items >= 0), np.int32)
+        _kernels.index_items(items, 0, starts, listed)
+        picks = np.empty((len(candidates), 2), np.int64)
+        n_picks = _kernels.pick_items(
+            items, starts[:-1], listed, parents, self.quasi.ends, prices, candidates, picks
+        )
+        return [(item, row) for item, row in picks[:n_picks].tolist()]
 
     def _growths(self, draft: Draft) -> dict[int, Counts]:
         """Return for each star the cheapest values that at least double its persons when they join it.
@@ -500,73 +527,18 @@ class Elimination:
         return growths
 
 
-class _Stack:
-    """Channels of all lengths in one table, shorter ones first."""
-
-    def __init__(self, channels: Iterable[Channels]) -> None:
-        self._parts = sorted(channels, key=lambda each: each.items.shape[1])
-        self._starts = np.cumsum([0, *map(len, self._parts)])
-        width = max((each.items.shape[1] for each in self._parts), default=0)
-        self.items: Codes = np.full((self._starts[-1], width), -1, np.int32)
-        """A channel per row, -1 behind its items."""
-        for start, each in zip(self._starts, self._parts, strict=False):
-            self.items[start : start + len(each), : each.items.shape[1]] = each.items
-
-    def describe(self, row: int, quasi: QuasiIdentifiers) -> Channel:
-        """Write a channel in labels."""
-        place = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return self._parts[place].describe(row - int(self._starts[place]), quasi)
-
-    def hold(self, is_wanted: Mask) -> Mask:
-        """Mark the channels that have a wanted item."""
-        return np.asarray((is_wanted[self.items] & (self.items >= 0)).any(axis=1))
-
-    def pick(
-        self, quasi: QuasiIdentifiers, parents: Codes, prices: Amounts, is_allowed: Mask
-    ) -> list[tuple[int, int]]:
-        """Pick items until all channels are broken, most channels per price first; and why each was picked.
-
-        Items of channels can be picked, and roots where `parents` leads to them.
-        """
-        is_candidate = quasi.is_root.copy()
-        is_candidate[self.items[self.items >= 0]] = True
-        candidates = np.flatnonzero(is_candidate & is_allowed)
-        starts = np.zeros(quasi.n_items + 2, np.int64)
-        listed = np.empty(np.count_nonzero(self.items >= 0), np.int32)
-        _kernels.index_items(self.items, 0, starts, listed)
-        picks = np.empty((len(candidates), 2), np.int64)
-        n_picks = _kernels.pick_items(
-            self.items, starts[:-1], listed, parents, quasi.ends, prices, candidates, picks
-        )
-        return [(item, row) for item, row in picks[:n_picks].tolist()]
-
-
-class JointElimination:
+class JointElimination(Elimination):
     """What lattice nodes cost once none of several adversaries, who want different things, has a channel.
 
     What one of them must not see is suppressed for all. That can make a channel for another, so they take
     turns until nothing is left to do.
     """
 
-    def __init__(self, histories: WeightedRows, parts: Sequence[Elimination]) -> None:
+    def __init__(self, histories: WeightedRows, parts: Sequence[Elimination], engine: Engine) -> None:
         """Join what finds out about one adversary each; `histories` are what nobody wants to learn of."""
-        self.quasi: QuasiIdentifiers = parts[0].quasi
-        self.rules = parts[0].rules
+        first = parts[0]
+        super().__init__(histories, first.extraction, first.costs, first.rules, engine)
         self._parts = parts
-        self._histories = histories
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """What makes a channel."""
-        return self._parts[0].thresholds
-
-    def is_blank(self, draft: Draft, q: int) -> bool:
-        """Return whether a column of a draft shows nothing at all."""
-        return self._parts[0].is_blank(draft, q)
-
-    def bound(self, node: Signature) -> float:
-        """Return a loss that the node does not stay below, without a look at channels."""
-        return self._parts[0].bound(node)
 
     def floor(self, node: Signature) -> float:
         """Return a loss that neither the node nor any finer one stays below, by the channels known so far."""
@@ -595,11 +567,3 @@ class JointElimination:
             n_done = n_done + 1 if found is draft else 1
             draft, place = found, (place + 1) % len(self._parts)
         return draft
-
-    def released(self, draft: Draft) -> list[Codes]:
-        """Lead, per quasi-identifier, from each node to what is released of it; the star for nothing."""
-        return self._parts[0].released(draft)
-
-    def count_persons(self, draft: Draft) -> Counts:
-        """Count for each item the persons who have it in the release of a node, nothing suppressed."""
-        return self._histories.count_items(draft.node, self.quasi)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ from sequester.methods.halt.signature_rows import SignatureRows, SignatureView, 
 from sequester.privacy.model import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
@@ -131,12 +131,37 @@ class Work:
             raise TooMuchError
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A channel in numbers: what a cell is suppressed for, or what stands in the way of a release."""
+
+    items: tuple[int, ...]
+    kinds: int
+    """Bit ``j`` says that item ``j`` stands in the same event as the one before."""
+    persons: int = field(compare=False)
+    """Who showed it when the first cell was suppressed for it."""
+    value: int = -1
+    """The protected value that it tells; -1 where the persons are too few."""
+    with_value: int = field(default=0, compare=False)
+    names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """Protected value to its attribute and label."""
+
+    def channel(self, quasi: QuasiIdentifiers) -> Channel:
+        """Return the channel in labels."""
+        return Channel(
+            events=quasi.name_events(self.items, self.kinds),
+            persons=self.persons,
+            value=None if self.value < 0 else self.names[self.value],
+            with_value=self.with_value,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """Channels of one length, without a more general one."""
+    """Channels without a more general one."""
 
     items: Codes
-    """The numbers of the items, one row per channel."""
+    """The numbers of the items, one row per channel, -1 behind them."""
     kinds: Codes
     """Bit ``j`` says that item ``j`` stands in the same event as the one before."""
     supports: Codes
@@ -151,14 +176,29 @@ class Channels:
     def __len__(self) -> int:
         return len(self.supports)
 
-    def describe(self, row: int, quasi: QuasiIdentifiers) -> Channel:
-        """Write a channel in labels."""
-        value = int(self.values[row])
-        return Channel(
-            events=quasi.name_events(self.items[row].tolist(), int(self.kinds[row])),
-            persons=int(self.supports[row]),
-            value=None if value < 0 else self.names[value],
-            with_value=int(self.highs[row]),
+    @classmethod
+    def join(cls, parts: Iterable[Channels]) -> Channels:
+        """Return channels of several lengths in one table, shorter ones first."""
+        parts = sorted(parts, key=lambda each: each.items.shape[1])
+        starts = np.cumsum([0, *map(len, parts)])
+        items = np.full((starts[-1], parts[-1].items.shape[1] if parts else 0), -1, np.int32)
+        for start, each in zip(starts, parts, strict=False):
+            items[start : start + len(each), : each.items.shape[1]] = each.items
+        kinds, supports, values, highs = (
+            np.concatenate([np.empty(0, np.int32), *(getattr(each, name) for each in parts)])
+            for name in ("kinds", "supports", "values", "highs")
+        )
+        return cls(items, kinds, supports, values, highs, parts[0].names if parts else ())
+
+    def cause(self, row: int) -> Cause:
+        """Return one of the channels."""
+        return Cause(
+            tuple(self.items[row][self.items[row] >= 0].tolist()),
+            int(self.kinds[row]),
+            int(self.supports[row]),
+            int(self.values[row]),
+            int(self.highs[row]),
+            self.names,
         )
 
 
@@ -244,6 +284,12 @@ class Extraction:
             if by_length and seen.issuperset(levels)
             for channels in by_length
         ]
+
+    def mine(self, node: Signature, *, progress: Progress = silent) -> list[Channels]:
+        """Return all minimal channels that can be seen in the release of a node."""
+        for _ in self.deepen(node, progress=progress):
+            pass
+        return self.known(node)
 
     def deepen(self, node: Signature, *, progress: Progress = silent) -> Iterator[list[Channels]]:
         """Mine all signatures that show in the release of a node, one distance from the root at a time.

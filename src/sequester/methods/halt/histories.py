@@ -14,6 +14,8 @@ from sequester.privacy.g_sequences import secret_nodes
 from sequester.ragged import gather_rows, owners_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -171,6 +173,11 @@ class QuasiIdentifiers:
         return np.concatenate(above)
 
     @cached_property
+    def has_secrets(self) -> bool:
+        """Whether any node is no background knowledge."""
+        return any(column.is_secret.any() for column in self.columns)
+
+    @cached_property
     def is_root(self) -> Mask:
         """Item to whether it is the root of a tree."""
         mask = np.zeros(self.n_items, np.bool_)
@@ -213,7 +220,7 @@ class QuasiIdentifiers:
         column = self.columns[self.owners[item]]
         return column.name, column.label(item - column.first)
 
-    def name_events(self, items: list[int], kinds: int) -> tuple[tuple[tuple[str, str], ...], ...]:
+    def name_events(self, items: Iterable[int], kinds: int) -> tuple[tuple[tuple[str, str], ...], ...]:
         """Return the events of a g-sequence in labels; bit ``j``: item ``j`` joins the one before."""
         events: list[tuple[tuple[str, str], ...]] = []
         for place, item in enumerate(items):
@@ -255,9 +262,15 @@ class RowOwners:
         """Collect the protected values that each person has in any event."""
         names = table.protected_values
         values, offsets = table.values_of_persons(names)
-        ones = np.ones(table.n_persons, np.int64)
-        risks = (np.diff(offsets) > 0).astype(np.int64)
-        return cls(ones, risks, names, offsets, values, np.ones(len(values), np.int64))
+        return cls.alike(np.ones(table.n_persons, np.int64), names, offsets, values)
+
+    @classmethod
+    def alike(
+        cls, weights: Counts, names: tuple[tuple[str, str], ...], offsets: Offsets, values: Codes
+    ) -> RowOwners:
+        """Return rows whose persons all have the values of their row."""
+        risks = np.where(np.diff(offsets) > 0, weights, 0)
+        return cls(weights, risks, names, offsets, values, weights[owners_of(offsets)])
 
     @cached_property
     def totals(self) -> Counts:

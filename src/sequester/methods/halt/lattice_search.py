@@ -6,13 +6,13 @@ import heapq
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
 from sequester.engine import silent
 from sequester.errors import ParameterError, UnattainableError
-from sequester.methods.halt.elimination import SLACK, Obstacle, StepProgress
+from sequester.methods.halt.elimination import SLACK, D, NodePricing, Obstacle, StepProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.engine import Progress
-    from sequester.methods.halt.elimination import ValueRules
     from sequester.methods.halt.histories import QuasiIdentifiers, Signature, WeightedRows
-    from sequester.methods.halt.signature_rows import Thresholds
 
     Amounts = npt.NDArray[np.float64]
 
@@ -119,47 +117,6 @@ def _add_up(lengths: Counts, depths: list[int], p: int, *, mixed: bool) -> Amoun
     return np.asarray(total[:, 1:].sum(axis=1))
 
 
-class NodeDraft(Protocol):
-    """A lattice node with what has to be suppressed in it."""
-
-    @property
-    def node(self) -> Signature:
-        """The level of each quasi-identifier."""
-
-    @property
-    def loss(self) -> float:
-        """The loss of generalization and suppression, 0 to 1."""
-
-
-D = TypeVar("D", bound=NodeDraft)
-
-
-class NodePricing(Protocol[D]):
-    """Finds out for lattice nodes what they cost once no channel is left, in two steps."""
-
-    quasi: QuasiIdentifiers
-    rules: ValueRules
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """What makes a channel."""
-
-    def bound(self, node: Signature) -> float:
-        """Return a loss that the node does not stay below, without a look at channels."""
-
-    def floor(self, node: Signature) -> float:
-        """Return a loss that neither the node nor any finer one stays below, as far as it is known."""
-
-    def draft(self, node: Signature, enough: float, *, progress: Progress = ...) -> D | Obstacle:
-        """Suppress what breaks the channels of a node; give it up where the loss is above `enough`."""
-
-    def repair(self, draft: D, enough: float, *, progress: Progress = ...) -> D | Obstacle:
-        """Look again at what would be released, and suppress further until no channel is left."""
-
-    def is_blank(self, draft: D, q: int) -> bool:
-        """Return whether a column of a draft shows nothing at all."""
-
-
 @dataclass(eq=False)
 class LatticeSearch(Generic[D]):
     """Finds the best node of those it looks at."""
@@ -251,7 +208,9 @@ class LatticeSearch(Generic[D]):
         best. A child of `current` that loses as much, and shows nothing of the column that it has at a finer
         level, leads nowhere.
         """
-        waiting = [(self._expect(node, current), place, 0, node) for place, node in enumerate(nodes)]
+        waiting: list[tuple[float, int, int, Signature]] = [
+            (self._expect(node, current), place, 0, node) for place, node in enumerate(nodes)
+        ]
         heapq.heapify(waiting)
         drafts: dict[int, D] = {}
         obstacle = Obstacle()

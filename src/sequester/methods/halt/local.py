@@ -11,11 +11,11 @@ import numpy as np
 from sequester import kernels
 from sequester.engine import silent
 from sequester.kernels.shares import exceeds_share, least_removed
-from sequester.methods.halt.elimination import SHOW, SLACK, Obstacle, StepProgress
-from sequester.methods.halt.extraction import Extraction, TooMuchError
-from sequester.methods.halt.histories import HIDDEN, RowOwners, WeightedRows
-from sequester.methods.halt.local_rows import Cause, LocalRows, pieces_of
-from sequester.ragged import gather_rows, owners_of
+from sequester.methods.halt.elimination import SHOW, SLACK, NodePricing, Obstacle, StepProgress
+from sequester.methods.halt.extraction import Channels, Extraction, TooMuchError
+from sequester.methods.halt.histories import HIDDEN, RowOwners
+from sequester.methods.halt.local_rows import LocalRows, pieces_of
+from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.elimination import LatticeCosts, ValueRules
-    from sequester.methods.halt.extraction import Channels, Work
-    from sequester.methods.halt.histories import QuasiIdentifiers, Signature, Target
+    from sequester.methods.halt.extraction import Cause, Work
+    from sequester.methods.halt.histories import QuasiIdentifiers, Signature, Target, WeightedRows
     from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.model import Channel
 
@@ -64,8 +64,8 @@ class LocalDraft:
         return causes, [cause.channel(quasi) for cause in self.rows.causes]
 
 
-class LocalElimination:
-    """Finds out for lattice nodes what they cost once no channel is left, one suppressed cell at a time."""
+class LocalElimination(NodePricing[LocalDraft]):
+    """Breaks channels by suppressing one cell at a time."""
 
     def __init__(
         self,
@@ -82,14 +82,10 @@ class LocalElimination:
 
         Without `targets`, everybody wants to learn everything.
         """
-        self.quasi = quasi
-        self.thresholds = thresholds
-        self.rules = rules
-        self._costs = costs
+        super().__init__(quasi, thresholds, costs, rules)
         self._engine = engine
         self._work = work
         self._targets = targets
-        self._names = histories.persons.names
         harmful = histories.persons.without_harmless(thresholds.k, thresholds.c)
         self._is_harmless = not len(harmful.values)
         sets, _ = kernels.rows.fold_rows(harmful.values, harmful.offsets)
@@ -99,17 +95,8 @@ class LocalElimination:
         self._set_of_base = sets[firsts]
         self._weights = np.bincount(self._base_of_person, minlength=len(firsts)).astype(np.int64)
 
-    def bound(self, node: Signature) -> float:
-        """Return a loss that the node does not stay below, without a look at channels."""
-        return self._costs.at(node).generalization
-
-    def floor(self, node: Signature) -> float:
-        """Return a loss that neither the node nor any finer one stays below; nothing is known of it."""
-        del node
-        return 0.0
-
     def is_blank(self, draft: LocalDraft, q: int) -> bool:
-        """Return whether a column of a draft shows nothing at all."""
+        """Return whether all cells of a column are suppressed, or hold nothing."""
         rows = draft.rows
         if q not in rows.columns:
             return True
@@ -117,10 +104,7 @@ class LocalElimination:
         return bool((rows.is_suppressed[own] | (rows.items[own] < 0)).all())
 
     def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> LocalDraft | Obstacle:
-        """Suppress cells until everything that the release of a node shows is shown by at least k persons.
-
-        As soon as it is clear that the loss is above `enough`, the node is given up.
-        """
+        """Suppress cells until everything that the release of a node shows is shown by at least k persons."""
         progress(0.0, PHASE)
         generalization = self.bound(node)
         if generalization > enough + SLACK:
@@ -157,39 +141,25 @@ class LocalElimination:
         try:
             while generalization + rows.cost <= enough + SLACK:
                 channels = self.recheck(draft, progress=steps.next())
-                if not channels:
+                if not len(channels):
                     return self._checked(replace(draft, loss=generalization + rows.cost))
-                obstacle = self._break(rows, draft, channels) or rows.resettle(math.inf)
+                obstacle = self._break(draft, channels) or rows.resettle(math.inf)
                 if obstacle is not None:
                     return obstacle
         except TooMuchError:
             return Obstacle(too_much=True)
         return Obstacle()
 
-    def recheck(self, draft: LocalDraft, *, progress: Progress = silent) -> list[Channels]:
+    def recheck(self, draft: LocalDraft, *, progress: Progress = silent) -> Channels:
         """Find the minimal channels of what would be released, at all levels."""
-        if self._is_harmless and not any(column.is_secret.any() for column in self.quasi.columns):
-            return []
-        rows, n_columns = draft.rows, len(draft.rows.columns)
-        cells = np.full((len(rows.cells) // n_columns, len(self.quasi)), HIDDEN, np.int32)
-        cells[:, rows.columns] = rows.cells.reshape(-1, n_columns)
-        node = list(draft.node)
-        for q in rows.columns.tolist():
-            column, own = self.quasi.columns[q], cells[:, q]
-            is_star = own == column.first + column.star
-            if is_star.any() and not self.rules.has_secrets[q] and (is_star | (own < 0)).all():
-                own[:] = HIDDEN
-            elif is_star.any():
-                node[q] = min(node[q], column.height - 1)
-            own[own >= 0] -= column.first
-        histories = WeightedRows(cells, rows.offsets // n_columns, self._persons(rows, draft))
+        if self._is_harmless and not self.quasi.has_secrets:
+            return Channels.join(())
+        histories, node = draft.rows.histories(draft.node, self._persons(draft), self.rules.has_secrets)
         found: list[Channels] = []
         for seen in [histories.seen_by(target) for target in self._targets] or [histories]:
             extraction = Extraction(seen.fold(), self.quasi, self.thresholds, self._engine, work=self._work)
-            for _ in extraction.deepen(tuple(node), progress=progress):
-                pass
-            found += extraction.known(tuple(node))
-        return found
+            found += extraction.mine(node, progress=progress)
+        return Channels.join(found)
 
     def _checked(self, draft: LocalDraft) -> LocalDraft | Obstacle:
         """Return the draft unless a column vanishes that has to show something."""
@@ -218,7 +188,6 @@ class LocalElimination:
         self._work.add(SHOW * n_columns * len(base.cells))
         items = np.full((len(base.cells), n_columns), HIDDEN, np.int32)
         is_locked = np.zeros(items.shape, np.bool_)
-        prices = self._costs.prices(node)
         for place, q in enumerate(visible):
             column, level, own = quasi.columns[q], node[q], base.cells[:, q]
             if level < column.height:
@@ -233,18 +202,16 @@ class LocalElimination:
         weights = np.bincount(groups, self._weights, minlength=len(firsts)).astype(np.int64)
         is_harmful = np.diff(base.persons.offsets)[firsts] > 0
         sizes = np.where(is_harmful, 1, self.thresholds.k).astype(np.int64)
-        owners, pieces = pieces_of(weights, sizes)
+        piece_offsets, pieces = pieces_of(weights, sizes)
+        owners = owners_of(piece_offsets)
         flat, offsets = gather_rows(items.reshape(-1), base.offsets * n_columns, firsts[owners])
         locked, _ = gather_rows(is_locked.reshape(-1), base.offsets * n_columns, firsts[owners])
         group_of_person = groups[self._base_of_person]
-        order = np.argsort(group_of_person, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(weights)])[:-1]
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order)) - starts[group_of_person[order]]
-        first_piece = np.searchsorted(owners, np.arange(len(firsts)))
-        last_piece = np.searchsorted(owners, np.arange(len(firsts)), side="right") - 1
+        rank = np.empty(len(group_of_person), np.int64)
+        rank[np.argsort(group_of_person, kind="stable")] = places_of(offsets_of(weights))
         row_of_person = np.minimum(
-            first_piece[group_of_person] + rank // sizes[group_of_person], last_piece[group_of_person]
+            piece_offsets[group_of_person] + rank // sizes[group_of_person],
+            piece_offsets[group_of_person + 1] - 1,
         )
         rows = LocalRows(
             quasi=quasi,
@@ -252,7 +219,7 @@ class LocalElimination:
             offsets=offsets,
             weights=pieces,
             is_locked=locked,
-            prices=prices,
+            prices=self.costs.prices(node),
             stars=rules.stars,
             k=self.thresholds.k,
             p=self.thresholds.p,
@@ -262,36 +229,24 @@ class LocalElimination:
         )
         return rows, row_of_person
 
-    def _persons(self, rows: LocalRows, draft: LocalDraft) -> RowOwners:
+    def _persons(self, draft: LocalDraft) -> RowOwners:
         """Return the persons behind rows, with the protected values that may do harm."""
-        base_of_row = np.empty(len(rows.weights), np.int64)
+        weights, base = draft.rows.weights, self._base.persons
+        base_of_row = np.empty(len(weights), np.int64)
         base_of_row[draft.row_of_person] = self._base_of_person
-        persons = self._base.persons.take(base_of_row)
-        counts = rows.weights[owners_of(persons.offsets)]
-        risks = np.where(np.diff(persons.offsets) > 0, rows.weights, 0)
-        return replace(persons, weights=rows.weights, risks=risks, counts=counts)
+        values, offsets = gather_rows(base.values, base.offsets, base_of_row)
+        return RowOwners.alike(weights, base.names, offsets, values)
 
-    def _break(self, rows: LocalRows, draft: LocalDraft, channels: list[Channels]) -> Obstacle | None:
+    def _break(self, draft: LocalDraft, channels: Channels) -> Obstacle | None:
         """Break channels, shorter ones first, as far as they are still there."""
-        thresholds = self.thresholds
-        persons = self._persons(rows, draft)
+        persons = self._persons(draft)
         owners = owners_of(persons.offsets)
-        for each in sorted(channels, key=lambda found: found.items.shape[1]):
-            for row in range(len(each)):
-                value = int(each.values[row])
-                cause = Cause(
-                    tuple(each.items[row].tolist()),
-                    int(each.kinds[row]),
-                    int(each.supports[row]),
-                    value,
-                    int(each.highs[row]),
-                    self._names,
-                )
-                has = np.zeros(len(rows.weights), np.bool_)
-                has[owners[persons.values == value]] = True
-                obstacle = _break_channel(rows, cause, has, thresholds)
-                if obstacle is not None:
-                    return obstacle
+        for cause in map(channels.cause, range(len(channels))):
+            has = np.zeros(len(draft.rows.weights), np.bool_)
+            has[owners[persons.values == cause.value]] = True
+            obstacle = _break_channel(draft.rows, cause, has, self.thresholds)
+            if obstacle is not None:
+                return obstacle
         return None
 
 

@@ -14,17 +14,19 @@ from sequester.methods.halt import _local_kernels as kernel
 from sequester.methods.halt import _match_kernels
 from sequester.methods.halt._match_kernels import give_back_all
 from sequester.methods.halt.elimination import Obstacle
-from sequester.methods.halt.extraction import TooMuchError
-from sequester.privacy.model import Channel
-from sequester.ragged import owners_of
+from sequester.methods.halt.extraction import Cause, TooMuchError
+from sequester.methods.halt.histories import HIDDEN, WeightedRows
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.engine import Engine
     from sequester.methods.halt.extraction import Work
-    from sequester.methods.halt.histories import QuasiIdentifiers
+    from sequester.methods.halt.histories import QuasiIdentifiers, RowOwners, Signature
 
     Amounts = npt.NDArray[np.float64]
 
@@ -210,31 +212,6 @@ MOST_PRICED = 2_000_000
 """And rows times g-sequences."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """The channel that a cell was suppressed for."""
-
-    items: tuple[int, ...]
-    kinds: int
-    """Bit ``j`` says that item ``j`` stands in the same event as the one before."""
-    persons: int = field(compare=False)
-    """Who showed it when the first cell was suppressed for it."""
-    value: int = -1
-    """The protected value that it tells; -1 where the persons are too few."""
-    with_value: int = field(default=0, compare=False)
-    names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
-    """Protected value to its attribute and label."""
-
-    def channel(self, quasi: QuasiIdentifiers) -> Channel:
-        """Return the channel in labels."""
-        return Channel(
-            events=quasi.name_events(list(self.items), self.kinds),
-            persons=self.persons,
-            value=None if self.value < 0 else self.names[self.value],
-            with_value=self.with_value,
-        )
-
-
 @dataclass(eq=False)
 class LocalRows:
     """Rows of a node, what they show, and why each suppressed cell is suppressed."""
@@ -304,6 +281,26 @@ class LocalRows:
         places = np.flatnonzero(self.cause_of >= 0)
         rows = np.searchsorted(self.offsets, places, side="right") - 1
         return float(self.prices[self.items[places]] @ self.weights[rows])
+
+    def histories(
+        self, node: Signature, persons: RowOwners, has_secrets: Sequence[bool]
+    ) -> tuple[WeightedRows, Signature]:
+        """Return what is released as histories of `persons`, and the finest levels at which it can be seen.
+
+        Stars can be seen below the root. A column of nothing but stars shows nothing, unless it has secrets.
+        """
+        n_columns, seen = len(self.columns), list(node)
+        cells = np.full((len(self.cells) // n_columns, len(self.quasi)), HIDDEN, np.int32)
+        cells[:, self.columns] = self.cells.reshape(-1, n_columns)
+        for q in self.columns.tolist():
+            column, own = self.quasi.columns[q], cells[:, q]
+            is_star = own == column.first + column.star
+            if is_star.any() and not has_secrets[q] and (is_star | (own < 0)).all():
+                own[:] = HIDDEN
+            elif is_star.any():
+                seen[q] = min(seen[q], column.height - 1)
+            own[own >= 0] -= column.first
+        return WeightedRows(cells, self.offsets // n_columns, persons), tuple(seen)
 
     def settle(self, enough: float, *, power: float = 1.0) -> Obstacle | None:
         """Suppress cells until everything that is shown is shown by at least k persons.
@@ -407,12 +404,20 @@ class LocalRows:
         return self._match(self.pattern(cause), np.arange(len(self.weights)), may_star=True, most=most)
 
     def _match(
-        self, pattern: Counts, rows: Counts, *, may_star: bool = False, most: int = np.iinfo(np.int64).max
+        self,
+        pattern: Counts,
+        rows: Counts,
+        stops: Counts | None = None,
+        *,
+        may_star: bool = False,
+        most: int = np.iinfo(np.int64).max,
     ) -> tuple[Counts, Amounts, Counts]:
-        """Return which of consecutive rows show a pattern, at what cost, and the cells of each match."""
-        costs, places = np.empty(len(rows)), np.empty((len(rows), len(pattern)), np.int64)
-        spent = np.zeros(len(pattern) + 1)
-        n_rows = _match_kernels.price_rows(self._shown, pattern, may_star, most, spent, rows, costs, places)
+        """Return which rows show a pattern before some cells, at what cost, and the cells of each match."""
+        stops = self.offsets[rows + 1] if stops is None else stops
+        rows, costs, places = rows.copy(), np.empty(len(rows)), np.empty((len(rows), len(pattern)), np.int64)
+        n_rows = _match_kernels.price_rows(
+            self._shown, pattern, may_star, most, np.zeros(len(pattern) + 1), rows, stops, costs, places
+        )
         return rows[:n_rows].copy(), costs[:n_rows].copy(), places[:n_rows].copy()
 
     def join(self, cause: Cause, needed: int, rows: Mask | None = None) -> Obstacle | int:
@@ -436,10 +441,9 @@ class LocalRows:
     def pattern(self, cause: Cause) -> Counts:
         """Write a channel as kernels read it."""
         items = np.array(cause.items)
-        pattern = np.zeros((len(items), _match_kernels.N_PATTERN_FIELDS), np.int64)
-        pattern[:, _match_kernels.LOW], pattern[:, _match_kernels.HIGH] = items, self.quasi.ends[items]
-        pattern[:, _match_kernels.COLUMN] = np.searchsorted(self.columns, self.quasi.owners[items])
-        pattern[:, _match_kernels.IS_SAME] = [cause.kinds >> place & 1 for place in range(len(items))]
+        pattern = np.zeros((len(items), kernel.N_PATTERN_FIELDS), np.int64)
+        pattern[:, kernel.LOW], pattern[:, kernel.HIGH] = items, self.quasi.ends[items]
+        pattern[:, kernel.IS_SAME] = [cause.kinds >> place & 1 for place in range(len(items))]
         return pattern
 
     def count_up_to(self, length: int) -> None:
@@ -617,18 +621,19 @@ class LocalRows:
         return True
 
 
-def pieces_of(weights: Counts, sizes: Counts) -> tuple[Counts, Counts]:
-    """Cut rows into pieces of the given sizes, the last of each up to twice as large; return owners, weights.
+def pieces_of(weights: Counts, sizes: Counts) -> tuple[Offsets, Counts]:
+    """Cut rows into pieces of the given sizes, the last of each up to twice as large.
+
+    Returns the offsets of the pieces of each row, and their weights.
 
     Examples
     --------
-    >>> owners, weights = pieces_of(np.array([7, 1]), np.array([3, 3]))
-    >>> owners.tolist(), weights.tolist()
-    ([0, 0, 1], [3, 4, 1])
+    >>> offsets, weights = pieces_of(np.array([7, 1]), np.array([3, 3]))
+    >>> offsets.tolist(), weights.tolist()
+    ([0, 2, 3], [3, 4, 1])
     """
     n_pieces = np.maximum(weights // sizes, 1)
-    offsets = np.concatenate([[0], np.cumsum(n_pieces)])
-    owners = owners_of(offsets)
-    pieces = sizes[owners]
+    offsets = offsets_of(n_pieces)
+    pieces = np.repeat(sizes, n_pieces)
     pieces[offsets[1:] - 1] = weights - sizes * (n_pieces - 1)
-    return owners, pieces
+    return offsets, pieces

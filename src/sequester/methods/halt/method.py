@@ -115,18 +115,7 @@ class KCPMethod(HistoryMethod):
         known = self._known(table)
         extended = with_known(table, known) if known else table
         columns = [name for name in extended.schema.quasi if name not in table.schema.quasi]
-        solution = solve(
-            extended,
-            self.thresholds(),
-            suppression=self.suppresses_how,
-            stars=self.counts_stars,
-            full=self.searches_fully,
-            drop=self.infeasible == "drop",
-            thorough=self.effort == "thorough",
-            sensitive_known=bool(columns),
-            engine=engine,
-            progress=progress,
-        )
+        solution = solve(extended, self, sensitive_known=bool(columns), engine=engine, progress=progress)
         return publish(extended, solution, known=columns)
 
     def _known(self, table: EventTable) -> list[str]:
@@ -151,15 +140,7 @@ class KCPMethod(HistoryMethod):
         check_same_series(table, self.model(), past, self.name)
         arrivals = find_new(table, past)
         model = joined_promise(self.model(), arrivals.table, past)
-        continuation = Continuation(
-            arrivals,
-            past,
-            model,
-            self.thresholds(),
-            suppress=self.suppresses_how is not None,
-            stars=self.counts_stars,
-            engine=engine,
-        )
+        continuation = Continuation(arrivals, past, model, self, engine)
         draft = continuation.solve(progress)
         solution = BestNode(draft.n_kept > 0, draft, continuation, skipped=False)
         return publish_part(arrivals, solution, model)

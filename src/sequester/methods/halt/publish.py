@@ -237,7 +237,8 @@ def list_released(table: EventTable, solution: BestNode) -> tuple[dict[str, pl.D
 
     @cache
     def channel(place: int) -> Channel:
-        return draft.suppressions[place].channel(quasi)
+        _, channels, row = draft.suppressions[place]
+        return channels.cause(row).channel(quasi)
 
     def forced_by(value: int) -> Channel:
         """Return the first channel that forced the suppression of a released value."""

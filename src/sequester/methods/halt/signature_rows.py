@@ -35,6 +35,19 @@ class Thresholds:
     """Items of one quasi-identifier may be known at different levels."""
 
 
+class SignatureView(NamedTuple):
+    """What histories are shown with."""
+
+    histories: WeightedRows
+    quasi: QuasiIdentifiers
+    thresholds: Thresholds
+    length: int
+    """Items of a search, at least."""
+    is_open: Mask
+    """Item to whether it is open."""
+    is_fresh: Mask
+
+
 @dataclass(frozen=True, eq=False)
 class SignatureRows:
     """The histories in the items of one signature, equal ones folded: what a search walks over."""
@@ -43,23 +56,14 @@ class SignatureRows:
     alphabet: search.Alphabet
 
     @classmethod
-    def of(
-        cls,
-        histories: WeightedRows,
-        quasi: QuasiIdentifiers,
-        signature: Signature,
-        thresholds: Thresholds,
-        *,
-        length: int,
-        is_open: Mask,
-        is_fresh: Mask,
-    ) -> SignatureRows:
-        """Show the histories in the items of a signature, for a search of at least `length` items.
+    def of(cls, signature: Signature, view: SignatureView) -> SignatureRows:
+        """Show the histories of a view in the items of a signature.
 
         Of one item, all that belong to the signature are shown whose next more general one is open; otherwise
         all that are open, those of coarser levels included where levels are mixed or a branch is short. Only
         histories with a fresh item are shown.
         """
+        histories, quasi, thresholds, length, is_open, is_fresh = view
         mixed = thresholds.mixed
         columns, shown = _shown_items(quasi, signature, mixed=mixed, length=length)
         # Of one item, the next more general one decides whether it is looked at.
@@ -155,31 +159,9 @@ class SignatureRows:
         return rows, int(path[0, search.P_WORK])
 
 
-class SignatureView(NamedTuple):
-    """What histories are shown with; see `SignatureRows.of`."""
-
-    histories: WeightedRows
-    quasi: QuasiIdentifiers
-    thresholds: Thresholds
-    length: int
-    is_open: Mask
-    is_fresh: Mask
-
-
 def show_histories(signatures: list[Signature], view: SignatureView) -> list[SignatureRows]:
     """Return the histories in the items of each signature."""
-    return [
-        SignatureRows.of(
-            view.histories,
-            view.quasi,
-            signature,
-            view.thresholds,
-            length=view.length,
-            is_open=view.is_open,
-            is_fresh=view.is_fresh,
-        )
-        for signature in signatures
-    ]
+    return [SignatureRows.of(signature, view) for signature in signatures]
 
 
 def _shown_items(
