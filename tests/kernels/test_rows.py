@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequester.kernels.rows import fold_rows, list_symbols, sort_rows, sort_symbols, weigh_symbols
+from sequester.kernels.rows import fold_rows, list_symbols, sort_rows, weigh_symbols
+from sequester.ragged import list_sets
 
 pytestmark = pytest.mark.kernel
 
@@ -76,5 +77,5 @@ def test_weigh_symbols_counts_rows_once(rows):
 
 
 @given(few_rows)
-def test_sort_symbols_makes_sets_of_rows(rows):
-    assert rows_of(*sort_symbols(*flat(rows), 3)) == [sorted(set(row)) for row in rows]
+def test_list_sets_makes_sets_of_rows(rows):
+    assert rows_of(*list_sets(*flat(rows))) == [sorted(set(row)) for row in rows]

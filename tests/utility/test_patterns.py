@@ -223,7 +223,7 @@ def test_few_short_patterns_are_counted_as_they_are_mined(rows, support):
     book, found = data.codebooks[data.symbol], data.distinct(data.symbol)
     counted = mine_by_length(found, book, support, 3, 1000, are_sets=False)
     assert list(counted.items()) == list(frequent(data, min_support=support, max_length=3).items())
-    counted = mine_by_length(as_sets(found, len(book)), book, support, 3, 1000, are_sets=True)
+    counted = mine_by_length(as_sets(found), book, support, 3, 1000, are_sets=True)
     assert list(counted.items()) == list(frequent_itemsets(data, min_support=support, max_length=3).items())
 
 

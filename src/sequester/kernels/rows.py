@@ -40,14 +40,6 @@ def weigh_symbols(items: Integers, offsets: Offsets, weights: Counts, n_symbols:
     return totals.astype(np.int64)
 
 
-def sort_symbols(items: Integers, offsets: Offsets, n_symbols: int) -> tuple[Codes, Offsets]:
-    """Copy each row as the set of its symbols, ascending. Requires codes below `n_symbols`."""
-    symbols, symbol_offsets = list_symbols(items, offsets, n_symbols)
-    keys = owners_of(symbol_offsets) * n_symbols + symbols
-    keys.sort()
-    return (keys % max(n_symbols, 1)).astype(np.int32), symbol_offsets
-
-
 def fold_rows(items: Integers, offsets: Offsets) -> tuple[Codes, Counts]:
     """Return for each row the number of its first equal row, and those first rows in order of appearance.
 
@@ -163,6 +155,20 @@ def _sort_rows(items: Codes, offsets: Offsets, orders: npt.NDArray[np.int64]) ->
         at = 1 - at
         width *= 2
     return at
+
+
+@inner
+def find_slot(keys: Counts, key: int) -> int:
+    """Return the place of a key in a hash table, or the free one, -1, where it belongs.
+
+    Requires a power of two of places, one of them free, and keys of 0 and more.
+    """
+    # Two multiplicative hashes of 31 bits each, so that no product overflows and the JIT may be off.
+    mixed = ((key & 0x7FFFFFFF) * 0x9E3779B1) ^ (((key >> 31) & 0x7FFFFFFF) * 0x85EBCA77)
+    slot: int = (mixed ^ (mixed >> 17) ^ (mixed >> 31)) & (keys.size - 1)
+    while keys[slot] >= 0 and keys[slot] != key:
+        slot = (slot + 1) & (keys.size - 1)
+    return slot
 
 
 @inner

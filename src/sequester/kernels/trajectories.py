@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sequester.kernels.compiler import inner, njit
+from sequester.kernels.rows import ensure_capacity, find_slot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 EARTH = 6_371_008.8
 """Mean radius of the earth in metres."""
-_COLUMN_BITS = 32
+COLUMN_BITS = 32
+"""A cell's row is above these bits of its number, its column in them."""
 
 
 @njit
@@ -85,7 +87,7 @@ def cross_cells(
             if i > offsets[sequence] and abs(x[i] - x[i - 1]) <= longest:
                 fill = _cross_line(x[i - 1], y[i - 1], x[i], y[i], i - 1, cells, points, shares, fill)
             else:
-                cells[fill] = (row << _COLUMN_BITS) | column
+                cells[fill] = (row << COLUMN_BITS) | column
                 points[fill] = i
                 fill += 1
         starts[sequence + 1] = fill
@@ -110,7 +112,7 @@ def _cross_line(
     east, north = (1 if columns > 0 else -1), (1 if rows > 0 else -1)
     columns, rows = abs(columns), abs(rows)
     if columns + rows == 0:
-        cells[fill] = (row << _COLUMN_BITS) | column
+        cells[fill] = (row << COLUMN_BITS) | column
         points[fill], shares[fill] = point, 1.0
         return fill + 1
     while columns + rows > 0:
@@ -123,7 +125,7 @@ def _cross_line(
         if along <= aside:
             row += north
             rows -= 1
-        cells[fill] = (row << _COLUMN_BITS) | column
+        cells[fill] = (row << COLUMN_BITS) | column
         points[fill], shares[fill] = point, min(max(min(aside, along), 0.0), 1.0)
         fill += 1
     return fill
@@ -151,52 +153,21 @@ def collapse_runs(symbols: Codes, offsets: Offsets) -> tuple[Counts, Offsets]:
 
 FREE = -1
 """No cell, no number, no region."""
-COLUMN_BITS = 32
-"""A cell's row is above these bits of its number, its column in them."""
+SOUTH, NORTH, WEST, EAST = range(4)
+"""Sides of a rectangle: its first and last row, its first and last column."""
 _TIGHT = 1 - 1e-12
 """A sum that equals the threshold but for the last bits of a float is not below it."""
 
 
 @inner
-def _place(cell: int, size: int) -> int:
-    """Return the place where the search for a cell begins."""
-    # Rows and columns have less than 31 bits, so that nothing overflows.
-    row, column = cell >> COLUMN_BITS, cell & ((1 << COLUMN_BITS) - 1)
-    mixed = (row * 0x9E3779B1) ^ (column * 0x85EBCA77)
-    return (mixed ^ (mixed >> 17) ^ (mixed >> 31)) & (size - 1)
-
-
-@inner
-def _find(table: Counts, numbers: Codes, cell: int) -> int:
-    """Return the number of a cell, or -1."""
-    place = _place(cell, table.size)
-    while table[place] != FREE:
-        if table[place] == cell:
-            found: int = numbers[place]
-            return found
-        place = (place + 1) & (table.size - 1)
-    return FREE
-
-
-@inner
-def _put(table: Counts, numbers: Codes, cell: int, number: int) -> None:
-    """Enter a cell that is not in the table yet."""
-    place = _place(cell, table.size)
-    while table[place] != FREE:
-        place = (place + 1) & (table.size - 1)
-    table[place] = cell
-    numbers[place] = number
-
-
-@inner
-def _doubled(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
-    """Copy a table into one of twice the size."""
-    wider = np.full(2 * table.size, FREE, np.int64)
-    wider_numbers = np.full(2 * table.size, FREE, np.int32)
-    for place in range(table.size):
-        if table[place] != FREE:
-            _put(wider, wider_numbers, table[place], numbers[place])
-    return wider, wider_numbers
+def _enlarged(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
+    """Copy a hash table of cells and their numbers into one of twice the size."""
+    more, more_numbers = np.full(2 * table.size, FREE, np.int64), np.full(2 * table.size, FREE, np.int32)
+    for slot in range(table.size):
+        if table[slot] != FREE:
+            to = find_slot(more, table[slot])
+            more[to], more_numbers[to] = table[slot], numbers[slot]
+    return more, more_numbers
 
 
 @njit
@@ -210,18 +181,16 @@ def number_cells(cells: Counts) -> tuple[Codes, Counts]:
     for i in range(cells.size):
         if cells[i] != last:
             last = cells[i]
-            last_number = _find(table, numbers, last)
+            slot = find_slot(table, last)
+            last_number = numbers[slot]
             if last_number == FREE:
-                if n_cells == distinct.size:
-                    longer = np.empty(2 * distinct.size, np.int64)
-                    longer[:n_cells] = distinct
-                    distinct = longer
-                if 2 * n_cells >= table.size:
-                    table, numbers = _doubled(table, numbers)
                 last_number = n_cells
+                distinct = ensure_capacity(distinct, n_cells, n_cells + 1)
                 distinct[n_cells] = last
-                _put(table, numbers, last, last_number)
+                table[slot], numbers[slot] = last, n_cells
                 n_cells += 1
+                if 2 * n_cells > table.size:
+                    table, numbers = _enlarged(table, numbers)
         entry_numbers[i] = last_number
     return entry_numbers, distinct[:n_cells].copy()
 
@@ -239,49 +208,84 @@ def count_touching(numbers: Codes, offsets: Offsets, n_cells: int) -> Counts:
     return counts
 
 
+class Grid(NamedTuple):
+    """Cells by number, with what is known of each."""
+
+    table: Counts
+    """A hash table of cells; FREE where there is none."""
+    numbers: Codes
+    """The number of the cell in each of its places."""
+    counts: Counts
+    """How dense each cell is; those of further numbers have density 0."""
+    regions: Codes
+    """The region of each cell, or FREE."""
+
+
 @inner
-def _strip(
-    table: Counts,
-    numbers: Codes,
-    counts: Counts,
-    regions: Codes,
-    least: float,
-    low: int,
-    high: int,
-    across: int,
-    is_row: bool,
-    strip: Counts,
-) -> None:
-    """Add cells `low` to `high` of a row, or of a column, to the strip.
+def _cell(side: int, along: int, across: int) -> int:
+    """Return a cell of the row or column beside a rectangle; FREE where it is outside of the grid."""
+    row, column = (along, across) if side >= WEST else (across, along)
+    return (row << COLUMN_BITS) | column if row >= 0 and column >= 0 else FREE
+
+
+@inner
+def _beside(box: Counts, side: int) -> int:
+    """Return the row or column beside a rectangle."""
+    return int(box[side] + (1 if side % 2 else -1))
+
+
+@inner
+def _span(box: Counts, side: int) -> tuple[int, int]:
+    """Return the first and the last cell of a side of a rectangle."""
+    first = SOUTH if side >= WEST else WEST
+    return box[first], box[first + 1]
+
+
+@inner
+def _add_strip(grid: Grid, box: Counts, side: int, low: int, high: int, least: float, strip: Counts) -> None:
+    """Add cells `low` to `high` beside a rectangle to the strip of that side.
 
     A strip is its density, its dense cells, and its cells that belong to a region already.
     """
     for along in range(low, high + 1):
-        row, column = (across, along) if is_row else (along, across)
-        if row < 0 or column < 0:
-            strip[2] += 1
-            continue
-        number = _find(table, numbers, (row << COLUMN_BITS) | column)
-        if number == FREE:
-            continue
-        if regions[number] != FREE:
-            strip[2] += 1
-        if number < counts.size:
-            strip[0] += counts[number]
-            strip[1] += counts[number] >= least * _TIGHT
+        cell = _cell(side, along, _beside(box, side))
+        number = FREE if cell == FREE else grid.numbers[find_slot(grid.table, cell)]
+        strip[2] += cell == FREE or (number != FREE and grid.regions[number] != FREE)
+        if 0 <= number < grid.counts.size:
+            strip[0] += grid.counts[number]
+            strip[1] += grid.counts[number] >= least * _TIGHT
 
 
 @inner
-def _best_side(strips: Counts, total: int, n_inside: int, height: int, width: int, least: float) -> int:
+def _best_side(strips: Counts, total: int, box: Counts, least: float) -> int:
     """Return the side by which a rectangle grows; -1 where it does not."""
+    width, height = box[EAST] - box[WEST] + 1, box[NORTH] - box[SOUTH] + 1
     best, best_mean = -1, 0.0
-    for side in range(4):
+    for side in (WEST, EAST, SOUTH, NORTH):
         if strips[side, 1] == 0 or strips[side, 2] > 0:
             continue
-        mean = (total + strips[side, 0]) / (n_inside + (height if side < 2 else width))
+        mean = (total + strips[side, 0]) / (width * height + (height if side >= WEST else width))
         if mean >= least * _TIGHT and mean > best_mean:
             best, best_mean = side, mean
     return best
+
+
+@inner
+def _take_in(grid: Grid, box: Counts, side: int, region: int, n_numbers: int) -> tuple[Grid, int]:
+    """Give the cells beside a rectangle to its region; those without a number get the next ones."""
+    table, numbers, counts, regions = grid
+    low, high = _span(box, side)
+    for along in range(low, high + 1):
+        cell = _cell(side, along, _beside(box, side))
+        slot = find_slot(table, cell)
+        if table[slot] == FREE:
+            regions = ensure_capacity(regions, n_numbers, n_numbers + 1)
+            table[slot], numbers[slot] = cell, n_numbers
+            n_numbers += 1
+        regions[numbers[slot]] = region
+        if 2 * n_numbers > table.size:
+            table, numbers = _enlarged(table, numbers)
+    return Grid(table, numbers, counts, regions), n_numbers
 
 
 @njit
@@ -299,69 +303,37 @@ def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> 
         size *= 2
     table, numbers = np.full(size, FREE, np.int64), np.full(size, FREE, np.int32)
     for i in range(cells.size):
-        _put(table, numbers, cells[i], i)
+        slot = find_slot(table, cells[i])
+        table[slot], numbers[slot] = cells[i], i
     # Cells without a trajectory get numbers behind the others when a rectangle takes them in.
-    n_numbers = cells.size
-    regions = np.full(max(2 * cells.size, 16), FREE, np.int32)
+    n_numbers, n_regions = cells.size, 0
+    grid = Grid(table, numbers, counts, np.full(max(2 * cells.size, 16), FREE, np.int32))
     boxes = np.empty((max(seeds.size, 1), 4), np.int64)
-    n_regions = 0
     strips = np.zeros((4, 3), np.int64)
     for seed in seeds:
-        if regions[seed] != FREE:
+        if grid.regions[seed] != FREE:
             continue
-        south = north = cells[seed] >> COLUMN_BITS
-        west = east = cells[seed] & ((1 << COLUMN_BITS) - 1)
-        regions[seed] = n_regions
-        total, n_inside = counts[seed], 1
+        box = boxes[n_regions]
+        box[SOUTH] = box[NORTH] = cells[seed] >> COLUMN_BITS
+        box[WEST] = box[EAST] = cells[seed] & ((1 << COLUMN_BITS) - 1)
+        grid.regions[seed] = n_regions
+        total = counts[seed]
         strips[:] = 0
-        _strip(table, numbers, counts, regions, least, south, north, west - 1, False, strips[0])
-        _strip(table, numbers, counts, regions, least, south, north, east + 1, False, strips[1])
-        _strip(table, numbers, counts, regions, least, west, east, south - 1, True, strips[2])
-        _strip(table, numbers, counts, regions, least, west, east, north + 1, True, strips[3])
-        while True:
-            best = _best_side(strips, total, n_inside, north - south + 1, east - west + 1, least)
-            if best < 0:
-                break
+        for side in range(4):
+            low, high = _span(box, side)
+            _add_strip(grid, box, side, low, high, least, strips[side])
+        best = _best_side(strips, total, box, least)
+        while best >= 0:
             # Take the strip in. The strips across it get longer by a cell; the one beyond it is a new one.
-            is_row = best >= 2
-            across = (west - 1, east + 1, south - 1, north + 1)[best]
-            low, high = (west, east) if is_row else (south, north)
-            for along in range(low, high + 1):
-                cell = (across << COLUMN_BITS) | along if is_row else (along << COLUMN_BITS) | across
-                number = _find(table, numbers, cell)
-                if number == FREE:
-                    if n_numbers == regions.size:
-                        longer = np.full(2 * regions.size, FREE, np.int32)
-                        longer[:n_numbers] = regions
-                        regions = longer
-                    if 2 * n_numbers >= table.size:
-                        table, numbers = _doubled(table, numbers)
-                    number = n_numbers
-                    _put(table, numbers, cell, number)
-                    n_numbers += 1
-                regions[number] = n_regions
+            grid, n_numbers = _take_in(grid, box, best, n_regions, n_numbers)
             total += strips[best, 0]
-            n_inside += high - low + 1
             strips[best] = 0
-            if is_row:
-                if best == 2:
-                    south = across
-                else:
-                    north = across
-                beyond = across - 1 if best == 2 else across + 1
-                _strip(table, numbers, counts, regions, least, west, east, beyond, True, strips[best])
-                _strip(table, numbers, counts, regions, least, across, across, west - 1, False, strips[0])
-                _strip(table, numbers, counts, regions, least, across, across, east + 1, False, strips[1])
-            else:
-                if best == 0:
-                    west = across
-                else:
-                    east = across
-                beyond = across - 1 if best == 0 else across + 1
-                _strip(table, numbers, counts, regions, least, south, north, beyond, False, strips[best])
-                _strip(table, numbers, counts, regions, least, across, across, south - 1, True, strips[2])
-                _strip(table, numbers, counts, regions, least, across, across, north + 1, True, strips[3])
-        boxes[n_regions, 0], boxes[n_regions, 1] = south, north
-        boxes[n_regions, 2], boxes[n_regions, 3] = west, east
+            box[best] = _beside(box, best)
+            low, high = _span(box, best)
+            _add_strip(grid, box, best, low, high, least, strips[best])
+            across = SOUTH if best >= WEST else WEST
+            for side in (across, across + 1):
+                _add_strip(grid, box, side, box[best], box[best], least, strips[side])
+            best = _best_side(strips, total, box, least)
         n_regions += 1
-    return regions[: cells.size].copy(), boxes[:n_regions].copy()
+    return grid.regions[: cells.size].copy(), boxes[:n_regions].copy()

@@ -11,20 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from sequester import kernels
-from sequester._validation import at_least
 from sequester.data.ordering import order_keys, repeats
 from sequester.data.text import Codebook
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
-from sequester.mining.search import (
-    EVERYTHING,
-    PatternLimits,
-    PatternSearch,
-    most_frequent,
-    run_search,
-)
+from sequester.mining.search import PatternLimits, PatternSearch, find_patterns
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
+from sequester.ragged import gather_rows, list_sets, offsets_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,18 +96,16 @@ def frequent(
     ----------
     Pei, Han, Mortazavi-Asl, Pinto, Chen, Dayal, Hsu (2001), PrefixSpan. Wang, Han (2004), BIDE.
     """
-    limits = checked_limits(
+    limits = PatternLimits(
         min_support, top, min_length, max_length, closed, supporters, max_patterns, max_gap, max_span
     )
     sequences = sequences_of(data)
     book, rows = sequences.codebook, sequences.distinct()
-    _check_owners(rows, top=top, max_gap=max_gap, max_span=max_span, closed=closed)
+    _check_owners(rows, limits)
     is_plain = max_gap is None and max_span is None
     places = None if is_plain else places_of(rows.offsets).astype(np.int32)
-    search = PatternSearch.of(
-        rows.items, rows.offsets, rows.weights, len(book), limits.min_support, places=places
-    )
-    found = find_patterns(search, limits, top, engine=engine, progress=progress)
+    search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), limits.lowest, places=places)
+    found = find_patterns(search, limits, engine=engine, progress=progress)
     return _patterns(found, rows, book, limits, engine)
 
 
@@ -142,83 +133,19 @@ def frequent_itemsets(
     >>> dict(frequent_itemsets(Sequences.from_rows(["abab", "ba", "ca"]), min_support=2))
     {('a',): 3, ('a', 'b'): 2, ('b',): 2}
     """
-    limits = checked_limits(min_support, top, min_length, max_length, closed, supporters, max_patterns)
+    limits = PatternLimits(min_support, top, min_length, max_length, closed, supporters, max_patterns)
     sequences = sequences_of(data)
-    book, rows = sequences.codebook, sequences.distinct()
-    _check_owners(rows, top=top, closed=closed)
+    book, rows = sequences.codebook, as_sets(sequences.distinct())
+    _check_owners(rows, limits)
     # Among ascending rows without repeats, subsequences and subsets are the same.
-    items, offsets = kernels.rows.sort_symbols(rows.items, rows.offsets, len(book))
-    search = PatternSearch.of(items, offsets, rows.weights, len(book), limits.min_support)
-    found = find_patterns(search, limits, top, engine=engine, progress=progress)
-    return _patterns(found, replace(rows, items=items, offsets=offsets), book, limits, engine)
+    search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), limits.lowest)
+    found = find_patterns(search, limits, engine=engine, progress=progress)
+    return _patterns(found, rows, book, limits, engine)
 
 
-def checked_limits(
-    min_support: int | None,
-    top: int | None,
-    min_length: int,
-    max_length: int | None,
-    closed: bool,
-    supporters: bool,
-    max_patterns: int,
-    max_gap: int | None = None,
-    max_span: int | None = None,
-) -> PatternLimits:
-    """Return what is looked for; refuse numbers that are too low, and what does not go together."""
-    given = {"min_support": min_support, "top": top, "min_length": min_length, "max_length": max_length}
-    for name, value in (given | {"max_span": max_span, "max_patterns": max_patterns}).items():
-        if value is not None:
-            at_least(name, value, 1)
-    if max_gap is not None:
-        at_least("max_gap", max_gap, 0)
-    if min_support is None and top is None:
-        msg = "min_support or top must be given"
-        raise ParameterError(msg)
-    if closed and max_gap is not None:
-        # Without an item in the middle a pattern may have fewer supporters, because a gap grew.
-        msg = "closed patterns are not defined with max_gap: leave one of them out"
-        raise ParameterError(msg)
-    if closed and top is not None and max_span is not None:
-        msg = "top, closed and max_span cannot be combined: leave one of them out"
-        raise ParameterError(msg)
-    return PatternLimits(
-        min_support=min_support or 1,
-        min_length=min_length,
-        max_length=max_length,
-        closed=closed,
-        max_patterns=max_patterns,
-        keep_rows=supporters,
-        max_gap=EVERYTHING if max_gap is None else max_gap,
-        max_span=EVERYTHING if max_span is None else max_span,
-    )
-
-
-def find_patterns(
-    search: PatternSearch,
-    limits: PatternLimits,
-    top: int | None,
-    *,
-    engine: Engine | None,
-    progress: Progress,
-) -> MiningResult:
-    """Run a search, by support or by number; too many patterns are refused."""
-    if top is not None and top <= limits.max_patterns:
-        return most_frequent(search, limits, top, engine=engine, progress=progress)
-    found = run_search(search, limits, engine=engine, progress=progress)
-    if not found.is_complete:
-        raise _too_many(limits.max_patterns, limits.min_support)
-    return found
-
-
-def _too_many(max_patterns: int, min_support: int) -> ParameterError:
-    return ParameterError(
-        f"more than {max_patterns} patterns have at least {min_support} supporters: raise min_support, "
-        "lower max_length, or raise max_patterns"
-    )
-
-
-def _check_owners(rows: Distinct, **asked: object) -> None:
+def _check_owners(rows: Distinct, limits: PatternLimits) -> None:
     """Refuse what is counted by sequence where persons have several."""
+    asked = {name: getattr(limits, name) for name in ("top", "max_gap", "max_span", "closed")}
     named = [name for name, value in asked.items() if value is not None and value is not False]
     if rows.owners is not None and named:
         msg = f"{named[0]} needs one sequence per person, and here persons have several"
@@ -236,7 +163,7 @@ def _patterns(
     if rows.owners is not None:
         # A person counts once; whoever has enough persons has at least as many sequences.
         supports = supports_of_codes(found.codes, found.offsets, book, rows, book, engine=engine)
-        is_enough = np.flatnonzero(supports >= limits.min_support)
+        is_enough = np.flatnonzero(supports >= limits.lowest)
         found, supports = found.only(is_enough), supports[is_enough]
     holders = Supporters(found.rows, found.row_offsets, rows.row_of_person) if limits.keep_rows else None
     return Patterns(found.codes, found.offsets, supports, book, holders)
@@ -264,15 +191,12 @@ class Supporters:
 class PatternCounts(Mapping[Labels, int]):
     """Patterns and how many persons contain each, in lexicographic order of their codes."""
 
+    labels: tuple[Labels, ...]
+    """The labels of each pattern."""
     supports: Counts
     """Persons who contain each pattern."""
     holders: Supporters | None
     """Who contains each pattern, where that was asked for."""
-
-    @property
-    def labels(self) -> tuple[Labels, ...]:
-        """The labels of each pattern."""
-        raise NotImplementedError
 
     @cached_property
     def _numbers(self) -> dict[Labels, int]:
@@ -327,7 +251,7 @@ class Patterns(PatternCounts[tuple[str, ...]]):
     """Who contains each pattern, where that was asked for."""
 
     @cached_property
-    def labels(self) -> tuple[tuple[str, ...], ...]:
+    def labels(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]  # nobody writes to it
         """The labels of each pattern."""
         labels = self.codebook.decode(self.codes)
         return tuple(tuple(labels[a:b]) for a, b in pairwise(self.offsets.tolist()))
@@ -350,6 +274,7 @@ def mine_by_length(
 
     Of sets, which are ascending rows without repeats, candidates are ascending, too.
     """
+    limits = PatternLimits(min_support, None, 1, max_length, False, False, max_patterns)
     if max_length is None:
         return None
     level = np.arange(len(book), dtype=np.int32)[:, None]
@@ -365,7 +290,7 @@ def mine_by_length(
         found.append(np.concatenate([level, padding], axis=1))
         supports.append(counts[is_frequent])
         if sum(map(len, found)) > max_patterns:
-            raise _too_many(max_patterns, min_support)
+            raise limits.too_many()
         candidates = _extended(level)
         if candidates is None:
             return None
@@ -397,12 +322,10 @@ def _extended(level: Codes) -> Codes | None:
     return joined.reshape(-1, length + 1)
 
 
-def as_sets(rows: Distinct, n_symbols: int) -> Distinct:
+def as_sets(rows: Distinct) -> Distinct:
     """Return the items of each row once, in ascending order."""
-    keys = np.unique(owners_of(rows.offsets) * n_symbols + rows.items)
-    owners, items = np.divmod(keys, max(n_symbols, 1))
-    offsets = offsets_of(np.bincount(owners, minlength=rows.n_rows))
-    sets: Distinct = replace(rows, items=items.astype(np.int32), offsets=offsets)
+    items, offsets = list_sets(rows.items, rows.offsets)
+    sets: Distinct = replace(rows, items=items, offsets=offsets)
     return sets
 
 
@@ -498,17 +421,12 @@ class Itemsets:
 class EventPatterns(PatternCounts[EventPattern]):
     """Patterns of itemset events and how many persons contain each."""
 
-    patterns: tuple[EventPattern, ...]
+    labels: tuple[EventPattern, ...]
     """The events of each pattern."""
     supports: Counts
     """Persons who contain each pattern."""
     holders: Supporters | None = None
     """Who contains each pattern, where that was asked for."""
-
-    @property
-    def labels(self) -> tuple[EventPattern, ...]:
-        """The events of each pattern."""
-        return self.patterns
 
 
 def frequent_events(
@@ -542,7 +460,7 @@ def frequent_events(
     ----------
     Agrawal, Srikant (1995), Mining sequential patterns.
     """
-    limits = checked_limits(
+    limits = PatternLimits(
         min_support, top, min_length, max_length, closed, supporters, max_patterns, max_gap, max_span
     )
     if closed and top is not None:
@@ -550,8 +468,8 @@ def frequent_events(
         raise ParameterError(msg)
     rows = data if isinstance(data, Itemsets) else Itemsets.of(data)
     items, places, offsets, weights, row_of_person = rows.folded()
-    search = PatternSearch.of(items, offsets, weights, len(rows.codebook), limits.min_support, places=places)
-    found = find_patterns(search, limits, top, engine=engine, progress=progress)
+    search = PatternSearch.of(items, offsets, weights, len(rows.codebook), limits.lowest, places=places)
+    found = find_patterns(search, limits, engine=engine, progress=progress)
     labels = rows.codebook.labels
     patterns = tuple(
         tuple(tuple(labels[code] for code in event) for event in pattern) for pattern in found.patterns()

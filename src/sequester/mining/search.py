@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
+from sequester._validation import at_least
 from sequester.engine import LocalEngine, silent
+from sequester.errors import ParameterError
 from sequester.mining import _kernels
 from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of, places_of
 
@@ -110,26 +112,56 @@ class MiningResult:
         return [tuple(events[a:b]) for a, b in pairwise(bounds)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PatternLimits:
-    """Which patterns are looked for."""
+    """Which patterns are looked for; numbers that are too low, and what does not go together, are refused."""
 
-    min_support: int
-    """Persons behind the rows that contain a pattern, at least."""
-    min_length: int = 1
+    min_support: int | None
+    """Persons behind the rows that contain a pattern, at least; 1 where only `top` is given."""
+    top: int | None
+    """How many patterns, at most."""
+    min_length: int
     """Items, at least."""
-    max_length: int | None = None
+    max_length: int | None
     """Items, at most."""
-    closed: bool = False
+    closed: bool
     """Only patterns that no longer one contains whose supporters are as many."""
-    max_patterns: int = EVERYTHING
-    """A search that finds more gives up, and says so."""
-    keep_rows: bool = False
+    keep_rows: bool
     """List the rows that contain each pattern, too."""
-    max_gap: int = EVERYTHING
+    max_patterns: int
+    """A search that finds more gives up, and says so."""
+    max_gap: int | None = None
     """Events between an item and the next, at most; only a search of events looks at them."""
-    max_span: int = EVERYTHING
+    max_span: int | None = None
     """Events from the first to the last, at most."""
+
+    def __post_init__(self) -> None:
+        for name in ("min_support", "top", "min_length", "max_length", "max_span", "max_patterns", "max_gap"):
+            value = getattr(self, name)
+            if value is not None:
+                at_least(name, value, 0 if name == "max_gap" else 1)
+        if self.min_support is None and self.top is None:
+            msg = "min_support or top must be given"
+            raise ParameterError(msg)
+        if self.closed and self.max_gap is not None:
+            # Without an item in the middle a pattern may have fewer supporters, because a gap grew.
+            msg = "closed patterns are not defined with max_gap: leave one of them out"
+            raise ParameterError(msg)
+        if self.closed and self.top is not None and self.max_span is not None:
+            msg = "top, closed and max_span cannot be combined: leave one of them out"
+            raise ParameterError(msg)
+
+    @property
+    def lowest(self) -> int:
+        """The support that every pattern has."""
+        return self.min_support or 1
+
+    def too_many(self) -> ParameterError:
+        """Return the error that there are more patterns than are listed."""
+        return ParameterError(
+            f"more than {self.max_patterns} patterns have at least {self.lowest} supporters: raise "
+            "min_support, lower max_length, or raise max_patterns"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +220,10 @@ class PatternSearch:
         codes, opens, events, closing = self.kept, None, None, None
         if self.places is not None:
             codes, opens = np.tile(self.kept, 2), np.repeat([True, False], n_symbols)
-            is_limited = min(limits.max_gap, limits.max_span) <= int(self.places.max(initial=0))
-            events = _kernels.Events(
-                self.items,
-                self.places,
-                self.offsets,
-                self.weights,
-                n_symbols,
-                limits.max_gap,
-                limits.max_span,
-                is_limited,
-            )
+            gap, span = (EVERYTHING if each is None else each for each in (limits.max_gap, limits.max_span))
+            is_limited = min(gap, span) <= int(self.places.max(initial=0))
+            rows = (self.items, self.places, self.offsets, self.weights)
+            events = _kernels.Events(*rows, n_symbols, gap, span, is_limited)
         elif limits.closed:
             stamp, matches = np.zeros(n_symbols + 1, np.int64), np.empty((2, longest + 1), np.int64)
             closing = _kernels.Closing(self.items, self.offsets, stamp, matches)
@@ -208,9 +233,7 @@ class PatternSearch:
             self.index,
             events,
             closing,
-            _kernels.Limits(
-                limits.min_support, limits.min_length, longest, limits.max_patterns, limits.keep_rows
-            ),
+            _kernels.Limits(limits.lowest, limits.min_length, longest, limits.max_patterns, limits.keep_rows),
             _kernels.Extensions.of(len(codes), longest_row),
             n_found,
             (np.empty((1024, 3), np.int64), np.empty((1024, 3), np.int64), np.empty(1024, np.int32)),
@@ -281,6 +304,18 @@ def _joined_offsets(parts: Sequence[Offsets]) -> Offsets:
     return offsets_of(np.concatenate([np.empty(0, np.int64), *map(np.diff, parts)]))
 
 
+def find_patterns(
+    search: PatternSearch, limits: PatternLimits, *, engine: Engine | None, progress: Progress
+) -> MiningResult:
+    """Run a search, by support or by number; too many patterns are refused."""
+    if limits.top is not None and limits.top <= limits.max_patterns:
+        return most_frequent(search, limits, limits.top, engine=engine, progress=progress)
+    found = run_search(search, limits, engine=engine, progress=progress)
+    if not found.is_complete:
+        raise limits.too_many()
+    return found
+
+
 def most_frequent(
     search: PatternSearch,
     limits: PatternLimits,
@@ -294,17 +329,17 @@ def most_frequent(
     The support of the last of them is found by halving: a search that stops as soon as it has enough tells on
     which side of a number it lies, so no search lists more than `n_patterns`.
     """
-    lowest, most = limits.min_support, int(search.symbol_weights.max(initial=0))
+    lowest, most = limits.lowest, int(search.symbol_weights.max(initial=0))
     n_steps = max(most - lowest, 0).bit_length() + 3
     n_done = 0
 
     def is_too_high(support: int) -> bool:
         nonlocal n_done
-        asked = replace(limits, min_support=support, max_patterns=n_patterns - 1, keep_rows=False)
+        asked = replace(limits, min_support=support, max_patterns=n_patterns, keep_rows=False)
         found = run_search(search, asked, engine=engine)
         n_done += 1
         progress(n_done / n_steps, "mining patterns")
-        return found.is_complete
+        return found.is_complete and len(found.supports) < n_patterns
 
     # The first support that too few patterns reach; the one before is that of the last pattern wanted.
     above = lowest + bisect_left(range(lowest, most + 1), True, key=is_too_high)

@@ -10,7 +10,7 @@ import numpy as np
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 from sequester.kernels.compiler import inner, njit
-from sequester.kernels.rows import ensure_rows, frozen, list_symbols
+from sequester.kernels.rows import ensure_rows, find_slot, frozen, list_symbols
 from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
@@ -240,6 +240,56 @@ def _find(found: Counts, low: int, high: int, row: int) -> int:
     return low
 
 
+@inner
+def _narrow(
+    symbol: int,
+    low: int,
+    high: int,
+    rows: tuple[Codes, Offsets],
+    ahead: Bits,
+    first_places: tuple[Offsets, Codes, Offsets],
+    found: Counts,
+) -> int:
+    """Write those of the rows ``found[low:high]`` in which the symbol follows behind them; return their end.
+
+    The places after it are written, too. Requires room behind `high`.
+    """
+    items, offsets = rows
+    starts, symbol_rows, _ = first_places
+    fill = high
+    if RARE * (starts[symbol + 1] - starts[symbol]) < high - low:
+        for i in range(starts[symbol], starts[symbol + 1]):
+            row = symbol_rows[i]
+            low = _find(found, low, high, row)
+            if low == high:
+                break
+            if found[low, 0] == row:
+                place = _place_after(items, ahead, found[low, 1], offsets[row + 1], symbol)
+                if place >= 0:
+                    found[fill, 0], found[fill, 1] = row, place
+                    fill += 1
+        return fill
+    for i in range(low, high):
+        row = found[i, 0]
+        place = _place_after(items, ahead, found[i, 1], offsets[row + 1], symbol)
+        if place >= 0:
+            found[fill, 0], found[fill, 1] = row, place
+            fill += 1
+    return fill
+
+
+@inner
+def _count_new(owners: tuple[Codes, Offsets, int], row: int, pattern: int, counted_for: Counts) -> int:
+    """Count the owners of a row who have not been counted for this pattern, and note that they are."""
+    owner_of, owner_offsets, _ = owners
+    n_new = 0
+    for i in range(owner_offsets[row], owner_offsets[row + 1]):
+        if counted_for[owner_of[i]] != pattern:
+            counted_for[owner_of[i]] = pattern
+            n_new += 1
+    return n_new
+
+
 @njit
 def count_supporters(
     spelled: tuple[Codes, Offsets],
@@ -263,7 +313,6 @@ def count_supporters(
     listed for each row, they are counted, each once; without them the compiler leaves that out.
     """
     patterns, pattern_offsets = spelled
-    items, offsets = rows
     symbol_starts, symbol_rows, symbol_after = first_places
     longest = 0
     for pattern in range(first, last):
@@ -274,8 +323,7 @@ def count_supporters(
     found = np.empty((1024, 2), np.int64)
     supports = np.empty(last - first, np.int64)
     if owners is not None:
-        owner_of, owner_offsets, n_owners = owners
-        counted_for = np.full(n_owners, -1, np.int64)
+        counted_for = np.full(owners[2], -1, np.int64)
     for pattern in range(first, last):
         start = pattern_offsets[pattern]
         size = pattern_offsets[pattern + 1] - start
@@ -289,32 +337,15 @@ def count_supporters(
         while depth < size:
             symbol = patterns[start + depth]
             low, high = level_starts[depth], level_starts[depth + 1]
-            fill = high
             s_low, s_high = symbol_starts[symbol], symbol_starts[symbol + 1]
             wanted = s_high - s_low if depth == 0 else min(high - low, s_high - s_low)
-            found = ensure_rows(found, fill, fill + wanted)
+            found = ensure_rows(found, high, high + wanted)
             if depth == 0:
                 for i in range(s_low, s_high):
-                    found[fill, 0], found[fill, 1] = symbol_rows[i], symbol_after[i]
-                    fill += 1
-            elif RARE * (s_high - s_low) < high - low:
-                for i in range(s_low, s_high):
-                    row = symbol_rows[i]
-                    low = _find(found, low, high, row)
-                    if low == high:
-                        break
-                    if found[low, 0] == row:
-                        place = _place_after(items, ahead, found[low, 1], offsets[row + 1], symbol)
-                        if place >= 0:
-                            found[fill, 0], found[fill, 1] = row, place
-                            fill += 1
+                    found[high + i - s_low, 0], found[high + i - s_low, 1] = symbol_rows[i], symbol_after[i]
+                fill = s_high - s_low + high
             else:
-                for i in range(low, high):
-                    row = found[i, 0]
-                    place = _place_after(items, ahead, found[i, 1], offsets[row + 1], symbol)
-                    if place >= 0:
-                        found[fill, 0], found[fill, 1] = row, place
-                        fill += 1
+                fill = _narrow(symbol, low, high, rows, ahead, first_places, found)
             depth += 1
             level_starts[depth + 1] = fill
         total = 0
@@ -323,10 +354,7 @@ def count_supporters(
             if owners is None:
                 total += weights[row]
             else:
-                for each in range(owner_offsets[row], owner_offsets[row + 1]):
-                    if counted_for[owner_of[each]] != pattern:
-                        counted_for[owner_of[each]] = pattern
-                        total += 1
+                total += _count_new(owners, row, pattern, counted_for)
         supports[pattern - first] = total
     return supports
 
@@ -406,16 +434,6 @@ def minimum_prefix(pattern: Sequence[str], sequence: Sequence[str]) -> tuple[str
         if label == pattern[matched]:
             matched += 1
     return tuple(sequence) if matched == len(pattern) else None
-
-
-@inner
-def find_slot(slots: Counts, key: int) -> int:
-    """Return the slot that holds `key`, or the free one (-1) where it belongs."""
-    # A multiplicative hash of 31 bits, so that no product overflows and the JIT may be off.
-    slot = (((key & 0x7FFFFFFF) * 0x9E3779B1 + (key >> 31)) >> 7) & (slots.size - 1)
-    while slots[slot] >= 0 and slots[slot] != key:
-        slot = (slot + 1) & (slots.size - 1)
-    return slot
 
 
 @njit

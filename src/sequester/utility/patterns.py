@@ -28,19 +28,12 @@ PENSA_2008 = "Pensa, Monreale, Pinelli, Pedreschi (2008), section 5"
 
 def _mine(data: SequenceData, *, min_support: int, max_length: int | None, max_patterns: int) -> Patterns:
     """Return the frequent patterns; few short ones without the miner, which takes seconds to compile."""
-    _check(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
     sequences = sequences_of(data)
     book, rows = sequences.codebook, sequences.distinct()
     found = mine_by_length(rows, book, min_support, max_length, max_patterns, are_sets=False)
     if found is not None:
         return found
     return frequent(data, min_support=min_support, max_length=max_length, max_patterns=max_patterns)
-
-
-def _check(**given: int | None) -> None:
-    for name, value in given.items():
-        if value is not None:
-            at_least(name, value, 1)
 
 
 def as_long_as_few(
@@ -325,13 +318,12 @@ def itemset_supports(
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 3/3 and Experimental evaluation 1/3.
     """
-    _check(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
     source = sequences_of(original)
     book = source.codebook
     single = np.arange(len(book), dtype=np.int32), np.arange(len(book) + 1, dtype=np.int64)
     # Both sides by one count: a person with several trips counts once.
     before, after = (_count(side, *single, book) for side in (original, released))
-    sets = as_sets(source.distinct(), len(book))
+    sets = as_sets(source.distinct())
     found = mine_by_length(sets, book, min_support, max_length, max_patterns, are_sets=True)
     if found is None:
         found = frequent_itemsets(
@@ -362,7 +354,7 @@ def _count(data: SequenceData, codes: Codes, offsets: Offsets, book: Codebook) -
     # In the codes of `book`, so that rows and itemsets are sorted alike; any other label is behind them.
     both = Codebook((*book.labels, *(label for label in own.labels if label not in book.codes)))
     coded = replace(rows, items=both.encode(own.labels)[rows.items])
-    return supports_of_codes(codes, offsets, book, as_sets(coded, len(both)), both)
+    return supports_of_codes(codes, offsets, book, as_sets(coded), both)
 
 
 def _divergence(before: Counts, after: Counts, means: str) -> Score:
