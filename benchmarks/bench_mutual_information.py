@@ -93,16 +93,16 @@ def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool)
     found = plan.found[:, 0]
     n_codes = len(task.leaf_depths)
     frequencies = np.bincount(row, minlength=n_codes)
-    sizes = {len(pattern): count_tuples(len(row), len(pattern), task.window) for pattern in task.patterns}
+    sizes = {len(pattern): count_tuples(len(row), len(pattern), method.window) for pattern in task.patterns}
 
     def alike_in(released, nodes):
         if not counts_all:
             for pattern in task.patterns:
                 look = nodes[pattern]
-                yield count_spelled(released, released, whole, look, look, task.window, everybody)[0]
+                yield count_spelled(released, released, whole, look, look, method.window, everybody)[0]
             return
         tables = {
-            length: count_index_tuples(released, len(task.tree), length, task.window) for length in sizes
+            length: count_index_tuples(released, len(task.tree), length, method.window) for length in sizes
         }
         for pattern in task.patterns:
             tuples, counts = tables[len(pattern)]
@@ -115,7 +115,7 @@ def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool)
             length, size = len(pattern), sizes[len(pattern)]
             bits[length] += often / size * np.log2(size / alike)
             entropy[length] += often / size * np.log2(size / often)
-        return all(bits[m] <= (task.bound.share + 0.5e-9) * entropy[m] for m in bits)
+        return all(bits[m] <= (method.max_leakage + 0.5e-9) * entropy[m] for m in bits)
 
     def loss(depths):
         return float((frequencies * task.costs[np.arange(n_codes), depths]).sum())

@@ -261,9 +261,9 @@ def test_more_tuples_than_can_be_counted_are_refused():
         ({"measure": "mutual"}, 'measure must be "exact" or "paper", got \'mutual\''),
         ({"measure": ["exact"]}, 'measure must be "exact" or "paper", got [\'exact\']'),
         ({"sensitive": "ab"}, "sensitive must be a list of lists of texts, got 'ab'"),
-        ({"sensitive": ["ab"]}, "sensitive must be a list of lists of texts, got 'ab' in it"),
-        ({"sensitive": [[1, 2]]}, "sensitive must be a list of lists of texts, got 1 in a pattern"),
-        ({"sensitive": [[]]}, "sensitive must have at least one symbol in each pattern, got an empty one"),
+        ({"sensitive": ["ab"]}, "sensitive[0] must be a list of texts, got 'ab'"),
+        ({"sensitive": [[1, 2]]}, "sensitive[0] must be a list of texts, got [1, 2]"),
+        ({"sensitive": [[]]}, "sensitive[0] must have at least one item, got an empty list"),
     ],
 )
 def test_parameters_are_refused_by_name(asked, message):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sequester._validation import is_number, one_of, true_or_false, within
+from sequester._validation import as_patterns, is_number, one_of, true_or_false, within
 from sequester.errors import InputError, ParameterError
 from sequester.kernels.compiler import njit
 from sequester.kernels.rows import frozen
@@ -432,7 +432,7 @@ class MutualInformationPrivacy:
     """Mutual information, or the paper's sum over sensitive patterns."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitive", frozenset(checked_patterns("sensitive", self.sensitive)))
+        object.__setattr__(self, "sensitive", frozenset(as_patterns("sensitive", self.sensitive)))
         object.__setattr__(self, "window", within("window", self.window, 1, LONGEST_WINDOW))
         share, bits = checked_bounds(self.max_leakage, self.max_leakage_bits)
         object.__setattr__(self, "max_leakage", share)
@@ -550,28 +550,6 @@ class MutualInformationPrivacy:
             f"steps, tell somebody who knows how often each secret pattern occurs at most {amount} about "
             f"{what} ({counted}; on average over all such places of that person)."
         )
-
-
-def checked_patterns(name: str, patterns: object) -> tuple[tuple[str, ...], ...]:
-    """Return patterns as tuples of texts, each once, in order; anything else is refused."""
-    if isinstance(patterns, str) or not hasattr(patterns, "__iter__"):
-        msg = f"{name} must be a list of lists of texts, got {patterns!r}"
-        raise ParameterError(msg)
-    found: dict[tuple[str, ...], None] = {}
-    for each in patterns:
-        if isinstance(each, str) or not hasattr(each, "__iter__"):
-            msg = f"{name} must be a list of lists of texts, got {each!r} in it"
-            raise ParameterError(msg)
-        pattern = tuple(each)
-        if not pattern:
-            msg = f"{name} must have at least one symbol in each pattern, got an empty one"
-            raise ParameterError(msg)
-        wrong = next((label for label in pattern if not isinstance(label, str)), None)
-        if wrong is not None:
-            msg = f"{name} must be a list of lists of texts, got {wrong!r} in a pattern"
-            raise ParameterError(msg)
-        found[pattern] = None
-    return tuple(found)
 
 
 def checked_bounds(share: object, bits: object) -> tuple[float | None, float | None]:

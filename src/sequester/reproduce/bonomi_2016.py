@@ -249,7 +249,7 @@ def sanitize(
     times = []
     for _ in range(_TIMES):
         start = time.process_time()
-        nodes = search.solver.solve(task, search.items, search.found[:, 0], None)
+        nodes = search.solve(0)
         times.append(time.process_time() - start)
     loss = float(task.costs[search.items, task.tree.depth[nodes]].mean())
     return nodes, loss, min(times)
@@ -389,7 +389,7 @@ def count_evaluations(search: Search) -> int:
     task, row, found = search.task, search.items, search.found[:, 0]
     person = describe(task, row, found, weights=None, only_sensitive=True)
     is_active = person.is_sensitive
-    if search.solver.way == "top-down":
+    if search.method.way == "top-down":
         if (n_tried := refine_as_printed(person, is_active)[0]) > 1:
             return n_tried
         person = describe(task, row, found, weights=None)

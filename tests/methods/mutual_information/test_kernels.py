@@ -28,14 +28,13 @@ from sequester.methods.mutual_information._search_kernels import (
 )
 from sequester.methods.mutual_information.problem import (
     DENSE,
-    Bound,
     SharedTask,
     costs_by_depth,
     count_index_tuples,
     describe,
     paths_of,
 )
-from sequester.privacy.mutual_information import count_spelled
+from sequester.privacy.mutual_information import MutualInformationPrivacy, count_spelled
 
 pytestmark = pytest.mark.kernel
 
@@ -56,8 +55,13 @@ def problem_of(row, patterns, window, *, share=0.5, worst_case=False, measure="e
         leaf_depths=tree.depth[leaves].astype(np.int64),
         costs=costs_by_depth(tree, SYMBOLS, "linear"),
         patterns=tuple(np.array([SYMBOLS.index(a) for a in pattern], np.int32) for pattern in patterns),
-        window=window,
-        bound=Bound(share=share, bits=None, worst_case=worst_case, is_exact=measure == "exact"),
+        model=MutualInformationPrivacy(
+            sensitive={tuple(pattern) for pattern in patterns},
+            window=window,
+            max_leakage=share,
+            worst_case=worst_case,
+            measure=measure,
+        ),
     )
     codes = np.array([SYMBOLS.index(a) for a in row], np.int32)
     found = np.array([oracles.frequency(row, pattern, window) for pattern in map(tuple, patterns)])

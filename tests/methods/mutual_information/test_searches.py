@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from methods.mutual_information.cases import TREES, Case, cases
 from oracles import mutual_information as oracles
 from sequester.errors import ParameterError
-from sequester.methods.mutual_information.algorithm import LeakagePlan, Solver
+from sequester.methods.mutual_information.algorithm import LeakagePlan
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 
 both = st.sampled_from([TopDown, BottomUp])
@@ -119,12 +119,12 @@ def test_a_thousand_cases_show_what_the_searches_lose():
     assert np.mean(improve) <= np.mean(greedy) / 2
 
 
-def test_the_exact_search_refuses_what_would_take_too_long():
+def test_the_exact_search_refuses_what_would_take_too_long(monkeypatch):
+    monkeypatch.setattr("sequester.methods.mutual_information.algorithm.MOST_WORK", 100)
     case = Case("abcdabdcacbd", [("a", "b")], TREES["two levels"], 3, "linear", {"share": 0.5})
-    plan = LeakagePlan.of(TopDown(**case.parameters()), case.table())
-    solver = Solver(way="top-down", search="optimal", most_work=100)
+    plan = LeakagePlan.of(TopDown(**{**case.parameters(), "search": "optimal"}), case.table())
     with pytest.raises(ParameterError, match='search must be "greedy" or "improve" here: with 4 symbols'):
-        solver.solve(plan.task, plan.items, plan.found[:, 0], None)
+        plan.solve(0)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ paper and the closer ones are compiled.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.method import absent_warnings
 from sequester.methods.mutual_information import _kernels, _search_kernels
-from sequester.methods.mutual_information.problem import Bound, SharedTask, costs_by_depth, describe, paths_of
+from sequester.methods.mutual_information.problem import SharedTask, costs_by_depth, describe, paths_of
 from sequester.privacy.mutual_information import count_spelled
 from sequester.ragged import gather_rows
 
@@ -46,10 +46,10 @@ MOST_WORK = 3_000_000_000
 class LeakagePlan:
     """The sequences to work on, equal ones once, and how often each pattern occurs in each."""
 
+    method: MutualInformationMethod
+    """How to search."""
     task: SharedTask
     """What is the same for everybody."""
-    solver: Solver
-    """How to search."""
     items: Codes
     """The codes of all rows."""
     offsets: Offsets
@@ -97,17 +97,11 @@ class LeakagePlan:
             leaf_depths=tree.depth[leaves].astype(np.int64),
             costs=costs_by_depth(tree, book.labels, method.cost),
             patterns=tuple(book.encode(method.patterns[place]) for place in order),
-            window=method.window,
-            bound=Bound(
-                share=method.max_leakage,
-                bits=method.max_leakage_bits,
-                worst_case=method.worst_case,
-                is_exact=method.measure == "exact",
-            ),
+            model=method.model(),
         )
         return cls(
+            method=method,
             task=task,
-            solver=Solver(way=method.way, search=method.search, scope=method.scope),
             items=items,
             offsets=offsets,
             row_of_person=row_of_person,
@@ -127,15 +121,64 @@ class LeakagePlan:
         released: Codes = gather_rows(nodes, self.offsets, self.row_of_person)[0]
         return released
 
+    def solve(self, row: int) -> Codes:
+        """Return the node that is released at each place of a row in which a pattern occurs."""
+        here, found = slice(self.offsets[row], self.offsets[row + 1]), self.found[:, row]
+        items, weights = self.items[here], None if self.weights is None else self.weights[here]
+        if self.method.search == "greedy" and self.method.scope == "global":
+            # Where the sensitive symbols suffice, the others stay as they are and need not be counted.
+            person = describe(self.task, items, found, weights=weights, only_sensitive=True)
+            depths = self._go(person, person.is_sensitive)
+            if depths is not None:
+                return _released(self.task, items, person, depths)
+        takes_part = participants(self.task, items, found) if self.method.scope == "local" else None
+        person = describe(self.task, items, found, weights=weights, is_participant=takes_part)
+        return _released(self.task, items, person, self._search(person))
+
+    def _go(self, person: Person, active: Mask) -> Counts | None:
+        """Return the depths that the paper's way finds; None where more than the active symbols must move."""
+        if self.method.way == "top-down":
+            return _top_down(person, active)
+        depths, tree = np.empty(len(person.codes), np.int64), self.task.tree
+        n_tested = _kernels.bottom_up(person.problem, active, tree.parent, tree.depth, depths)
+        return depths if n_tested else None
+
+    def _search(self, person: Person) -> Counts:
+        """Return the depths that the way alone, a local search from its answer, or an exact one finds."""
+        problem = person.problem
+        everything = np.ones(len(person.codes), np.bool_)
+        # All occurrences of a sensitive symbol, those that take part in no pattern included.
+        sensitive = np.isin(person.codes, person.codes[person.is_sensitive])
+        first = self._go(person, sensitive)
+        answers = [self._go(person, everything) if first is None else first]
+        if self.method.scope == "local":
+            _search_kernels.refine_alone(problem, answers[0], ~person.is_sensitive)
+            answers.append(_top_down(person, person.is_sensitive))
+        best = _cheapest(problem, answers)
+        if self.method.search == "greedy":
+            return best
+        starts = [best, _top_down(person, everything)]
+        trials = min(MOST_TRIALS, 1 + MOST_RECOUNTED // len(problem.tuples.counts))
+        best = _cheapest(
+            problem, [_search_kernels.improve(problem, start, trials, MOST_MOVES) for start in starts]
+        )
+        if self.method.search == "improve":
+            return best
+        exact: Counts
+        exact, ended = _search_kernels.optimal(problem, best, person.is_sensitive, MOST_WORK)
+        if not ended:
+            msg = (
+                f'search must be "greedy" or "improve" here: with {len(everything)} symbols and '
+                f'{len(problem.tuples.counts):,} different tuples, "optimal" would look at more than '
+                f"{MOST_WORK:.0e} tuples"
+            )
+            raise ParameterError(msg)
+        return exact
+
 
 def _sanitize(rows: Counts, plan: LeakagePlan) -> Codes:
     """Return the nodes that are released for the events of some rows, one row after the other."""
-    solved = [np.empty(0, np.int32)]
-    for row in rows.tolist():
-        here = slice(plan.offsets[row], plan.offsets[row + 1])
-        weights = None if plan.weights is None else plan.weights[here]
-        solved.append(plan.solver.solve(plan.task, plan.items[here], plan.found[:, row], weights))
-    return np.concatenate(solved)
+    return np.concatenate([np.empty(0, np.int32), *(plan.solve(row) for row in rows.tolist())])
 
 
 def read_weights(table: EventTable) -> Numbers | None:
@@ -156,76 +199,11 @@ def read_weights(table: EventTable) -> Numbers | None:
     return weights
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solver:
-    """How to look for a generalization of one person's symbols."""
-
-    way: Literal["top-down", "bottom-up"]
-    """Which of the paper's two ways."""
-    search: Literal["greedy", "improve", "optimal"] = "improve"
-    """The way alone, a local search from its answer, or an exact one."""
-    scope: Literal["global", "local"] = "global"
-    """Whether occurrences of one symbol are released alike."""
-    most_work: int = MOST_WORK
-    """Where the exact search gives up."""
-
-    def solve(self, task: SharedTask, row: Codes, found: Counts, weights: Numbers | None) -> Codes:
-        """Return the node that is released at each place of a sequence in which a pattern occurs."""
-        if self.search == "greedy" and self.scope == "global":
-            # Where the sensitive symbols suffice, the others stay as they are and need not be counted.
-            person = describe(task, row, found, weights=weights, only_sensitive=True)
-            depths = self._go(task, person, person.is_sensitive)
-            if depths is not None:
-                return _released(task, row, person, depths)
-        takes_part = participants(task, row, found) if self.scope == "local" else None
-        person = describe(task, row, found, weights=weights, is_participant=takes_part)
-        return _released(task, row, person, self._search(task, person))
-
-    def _go(self, task: SharedTask, person: Person, active: Mask) -> Counts | None:
-        """Return the depths that the paper's way finds; None where more than the active symbols must move."""
-        if self.way == "top-down":
-            return _top_down(person, active)
-        depths, tree = np.empty(len(person.codes), np.int64), task.tree
-        n_tested = _kernels.bottom_up(person.problem, active, tree.parent, tree.depth, depths)
-        return depths if n_tested else None
-
-    def _search(self, task: SharedTask, person: Person) -> Counts:
-        problem = person.problem
-        everything = np.ones(len(person.codes), np.bool_)
-        # All occurrences of a sensitive symbol, those that take part in no pattern included.
-        sensitive = np.isin(person.codes, person.codes[person.is_sensitive])
-        first = self._go(task, person, sensitive)
-        answers = [self._go(task, person, everything) if first is None else first]
-        if self.scope == "local":
-            _search_kernels.refine_alone(problem, answers[0], ~person.is_sensitive)
-            answers.append(_top_down(person, person.is_sensitive))
-        best = _cheapest(problem, answers)
-        if self.search == "greedy":
-            return best
-        starts = [best, _top_down(person, everything)]
-        trials = min(MOST_TRIALS, 1 + MOST_RECOUNTED // len(problem.tuples.counts))
-        best = _cheapest(
-            problem, [_search_kernels.improve(problem, start, trials, MOST_MOVES) for start in starts]
-        )
-        if self.search == "improve":
-            return best
-        exact: Counts
-        exact, ended = _search_kernels.optimal(problem, best, person.is_sensitive, self.most_work)
-        if not ended:
-            msg = (
-                f'search must be "greedy" or "improve" here: with {len(everything)} symbols and '
-                f'{len(problem.tuples.counts):,} different tuples, "optimal" would look at more than '
-                f"{self.most_work:.0e} tuples"
-            )
-            raise ParameterError(msg)
-        return exact
-
-
 def participants(task: SharedTask, row: Codes, found: Counts) -> Mask:
     """Mark the places of a sequence that take part in a sensitive occurrence."""
     marked = np.zeros(len(row), np.bool_)
     for each in np.flatnonzero(found):
-        _kernels.mark_participants(row, task.patterns[each], task.window, marked)
+        _kernels.mark_participants(row, task.patterns[each], task.model.window, marked)
     return marked
 
 

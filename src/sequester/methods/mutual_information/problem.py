@@ -25,16 +25,17 @@ from sequester.privacy.mutual_information import count_tuples
 from sequester.ragged import offsets_of, owners_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask
-    from sequester.hierarchies.hierarchy import Hierarchy
-
-    Numbers = npt.NDArray[np.float64]
-    from collections.abc import Sequence
-
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.privacy.mutual_information import MutualInformationPrivacy
+
+    Numbers = npt.NDArray[np.float64]
 
 SLACK = 0.5e-9
 """Share of the entropy that rounding may add; half of what the check of the promise allows."""
@@ -51,25 +52,6 @@ SMALLEST_TABLE = 1 << 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bound:
-    """What may leak."""
-
-    share: float | None
-    """Share of the entropy."""
-    bits: float | None
-    """Bits instead."""
-    worst_case: bool
-    """For each pattern by itself."""
-    is_exact: bool = True
-    """Mutual information, and not the paper's sum over patterns."""
-
-    def of(self, entropy: Numbers) -> Numbers:
-        """Return the bits that may leak where `entropy` could."""
-        most = np.full(entropy.shape, self.bits) if self.share is None else self.share * entropy
-        return most + SLACK * entropy
-
-
-@dataclass(frozen=True, kw_only=True)
 class SharedTask:
     """What is the same for all persons."""
 
@@ -83,15 +65,19 @@ class SharedTask:
     """Cell ``[code, d]``: the cost of one event of a symbol at depth ``d``."""
     patterns: tuple[Codes, ...]
     """The sensitive patterns that can occur, as codes, shorter ones first."""
-    window: int
-    """Steps from the first to the last place of an occurrence."""
-    bound: Bound
-    """What may leak."""
+    model: MutualInformationPrivacy
+    """What may leak, and how far the places of an occurrence are apart."""
 
     @property
     def leaf_nodes(self) -> Codes:
         """Code to its leaf."""
         return self.paths[:, -1]
+
+    def bound(self, entropy: Numbers) -> Numbers:
+        """Return the bits that may leak where `entropy` could."""
+        share, bits = self.model.max_leakage, self.model.max_leakage_bits
+        most = np.full(entropy.shape, bits) if share is None else share * entropy
+        return most + SLACK * entropy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +139,7 @@ def describe(
     only_sensitive
         Count only tuples of symbols that occur in patterns.
     """
+    window, is_exact = task.model.window, task.model.measure == "exact"
     kinds = row.astype(np.int64) * 2
     if is_participant is not None:
         kinds += ~is_participant
@@ -172,20 +159,20 @@ def describe(
     patterns = np.full((len(rows), int(lengths.max())), -1, np.int32)
     for place, each in enumerate(rows):
         patterns[place, : lengths[place]] = numbers[2 * task.patterns[each].astype(np.int64)]
-    sizes = np.array([_size(len(row), length, task.window) for length in group_lengths.tolist()])
+    sizes = np.array([_size(len(row), length, window) for length in group_lengths.tolist()])
     shares = found[rows] / sizes[groups]
     entropy = shares * np.log2(1 / shares)
     totals = np.bincount(groups, entropy).astype(np.float64)
-    if task.bound.is_exact:
+    if is_exact:
         # The outcome that a tuple is not the pattern, or none of them.
         entropy += _other_entropy(shares)
         totals += _other_entropy(np.bincount(groups, found[rows]) / sizes)
     pattern_bounds, group_bounds = np.full(len(rows), np.inf), np.full(len(sizes), np.inf)
-    if task.bound.worst_case:
-        pattern_bounds = task.bound.of(entropy)
+    if task.model.worst_case:
+        pattern_bounds = task.bound(entropy)
     else:
-        group_bounds = task.bound.of(totals)
-    tuples, counts, group_offsets = _count_all(symbols, len(kept), group_lengths, task.window)
+        group_bounds = task.bound(totals)
+    tuples, counts, group_offsets = _count_all(symbols, len(kept), group_lengths, window)
     list_offsets, listed = _list_tuples(tuples, group_offsets, len(kept))
     costs = importance[kept][:, None] * task.costs[codes]
     problem = Problem(
@@ -198,7 +185,7 @@ def describe(
             groups=groups.astype(np.int64),
             numbers=np.column_stack([found[rows], shares, pattern_bounds]),
             group_numbers=np.column_stack([sizes, group_bounds]),
-            is_exact=task.bound.is_exact,
+            is_exact=is_exact,
         ),
         tuples=Tuples(symbols=tuples, counts=counts, list_offsets=list_offsets, listed=listed),
     )
