@@ -14,19 +14,6 @@ from sequester.engine import LocalEngine, silent
 from sequester.methods.ph import _kernels
 from sequester.methods.ph._kernels import Changes, Rows, breaks_rules, count_close, spread_embedding
 from sequester.methods.ph._row_kernels import (
-    contains,
-    count_all_ways,
-    count_matchings,
-    count_swaps,
-    count_through,
-    count_ways,
-    delete_matchings,
-    list_possible,
-    localize,
-    pass_rows,
-    weigh,
-)
-from sequester.methods.ph._trie_kernels import (
     CURRENT,
     DEMAND,
     EXACT,
@@ -39,8 +26,19 @@ from sequester.methods.ph._trie_kernels import (
     TRIAL,
     Task,
     Work,
+    contains,
+    count_all_ways,
+    count_matchings,
+    count_swaps,
+    count_through,
+    count_ways,
+    delete_matchings,
+    list_possible,
+    localize,
+    pass_rows,
     walk_change,
     walk_row,
+    weigh,
 )
 from sequester.methods.ph.algorithm import HidingRules, choose_rows, sanitize
 from sequester.methods.ph.problem import HidingProblem, as_table, make_trie, track_patterns, widen
@@ -103,7 +101,7 @@ def test_ways_and_places(row, words, data):
     put(work, CURRENT, now)
     for each in range(task.n_possible):
         word = words[work.possible[each]]
-        ways = count_ways(work.codes, CURRENT, task, work.local[each], work.ways)
+        ways = count_ways(work.codes[CURRENT], 0, len(row), work.local[each], work.ways[0])
         assert ways == oracles.embeddings(word, now)
         assert contains(work.codes[CURRENT], 0, len(row), work.local[each]) == is_subsequence(word, now)
     total = sum(oracles.embeddings(word, now) for word in words)

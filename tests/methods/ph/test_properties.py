@@ -16,7 +16,7 @@ from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.methods.ph import problem as problem_module
-from sequester.methods.ph._trie_kernels import DEMAND, EXACT, FLAGS, PARENT, SUPPORT, SYMBOL
+from sequester.methods.ph._row_kernels import DEMAND, EXACT, FLAGS, PARENT, SUPPORT, SYMBOL
 from sequester.methods.ph.algorithm import HidingRules, choose_rows, sanitize
 from sequester.methods.ph.method import PH, SBSH, Abul
 from sequester.methods.ph.problem import BUDGET, HidingProblem, order_tables, orders_of, track_patterns

@@ -9,17 +9,6 @@ import numpy as np
 from sequester.kernels.compiler import inner, njit
 from sequester.kernels.rows import sort_range
 from sequester.methods.ph._row_kernels import (
-    Sensitive,
-    contains,
-    count_all_ways,
-    count_through,
-    delete_rest,
-    forget_alphabet,
-    list_possible,
-    localize,
-    weigh,
-)
-from sequester.methods.ph._trie_kernels import (
     AFTER,
     ALPHABET,
     CURRENT,
@@ -36,17 +25,27 @@ from sequester.methods.ph._trie_kernels import (
     SUPPORT,
     SYMBOL,
     TRIAL,
+    Sensitive,
     Task,
     Trie,
     Work,
+    contains,
+    count_all_ways,
+    count_through,
+    delete_rest,
     fill_next,
+    forget_alphabet,
+    length_of,
+    list_possible,
+    localize,
     walk_change,
     walk_row,
+    weigh,
 )
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
-    from sequester.methods.ph._trie_kernels import CodeTable, Floats, Table
+    from sequester.methods.ph._row_kernels import CodeTable, Floats, Table
 
 
 MINIMUM_HARM, MAXIMUM, BOUNDED, DELETE_ONLY = 0, 1, 2, 3
@@ -335,10 +334,7 @@ def choose_places(work: Work, task: Task, pattern: Codes, longest: int) -> tuple
 
     Where these are more than `longest`, there are none.
     """
-    choices = work.choices
-    size = 0
-    while pattern[size] >= 0:
-        size += 1
+    choices, size = work.choices, length_of(pattern)
     n_choices = 0
     if size > longest:
         return n_choices, size

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.errors import UnattainableError
-from sequester.methods.ph import _kernels, _row_kernels, _trie_kernels
+from sequester.methods.ph import _kernels, _row_kernels
 from sequester.methods.ph._kernels import BASE, BOUNDED, DELETE_ONLY, MAXIMUM, MINIMUM_HARM, USAGE
 from sequester.methods.ph.problem import LONGEST, as_table, order_tables, widen
 from sequester.mining.support import list_pairs, mark_supporters
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.methods.ph._kernels import Orders, Spread
-    from sequester.methods.ph._trie_kernels import Trie, Work
+    from sequester.methods.ph._row_kernels import Trie, Work
     from sequester.methods.ph.method import PH, Bounded
     from sequester.methods.ph.problem import HidingProblem, HidingTask
 
@@ -227,7 +227,7 @@ def _work(problem: HidingProblem, rows: Counts, n_forbidden: int) -> Work:
     n_secrets, size = problem.pattern_table.shape
     most_local = min(longest, problem.n_symbols)
     n_places = min(max(size, _kernels.SHORT), LONGEST)
-    return _trie_kernels.Work(
+    return _row_kernels.Work(
         codes=np.empty((7, max(longest, most_local) + 1), np.int32),
         following=np.empty((2, (longest + 1) * most_local), np.int32),
         stack=np.empty((problem.max_length + 1, 4), np.int64),

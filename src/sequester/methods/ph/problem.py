@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from math import factorial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sequester.errors import ParameterError
 from sequester.methods.ph._kernels import SHORT, Orders
-from sequester.methods.ph._trie_kernels import (
+from sequester.methods.ph._row_kernels import (
     DEPTH,
     EXACT,
     FLAGS,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Distinct, Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.methods.ph._trie_kernels import CodeTable, Table
+    from sequester.methods.ph._row_kernels import CodeTable, Table
 
 MAX_TRACKED = 200_000
 """Patterns below the threshold that are tracked from the start; others are bounded until they matter."""
@@ -255,19 +255,11 @@ def _is_within(size: int, distance: int, budget: int) -> bool:
 @cache
 def _all_orders(size: int, distance: int) -> list[tuple[int, ...]]:
     """Return every order that is `distance` swaps away, sorted: choose who is inserted, and behind whom."""
-    found = []
-    for inserted in combinations(range(1, size), distance):
-        behind = [0] * distance
-        while True:
-            found.append(_made(size, inserted, behind))
-            at = 0
-            while at < distance and behind[at] == inserted[at] - 1:
-                behind[at] = 0
-                at += 1
-            if at == distance:
-                break
-            behind[at] += 1
-    return sorted(found)
+    return sorted(
+        _made(size, inserted, behind)
+        for inserted in combinations(range(1, size), distance)
+        for behind in product(*map(range, inserted))
+    )
 
 
 def _draw_order(size: int, distance: int, rng: np.random.Generator) -> tuple[int, ...]:
