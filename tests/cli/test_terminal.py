@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -73,6 +74,21 @@ def test_time_left_that_rises_says_why_and_where_nothing_moves_is_a_lower_bound(
     ]
 
 
+def test_phases_that_alternate_are_not_all_named_and_a_slow_one_is_named_once(clock, capsys):
+    with ProgressBar() as bar:
+        for second in range(40):
+            bar(0.3 if second < 8 else 0.3 + second / 1000, "searching" if second % 2 else "suppressing")
+            bar.show()
+            clock.now += 1
+        bar(1.0, "written")
+        bar.show()
+    lines = capsys.readouterr().err.splitlines()
+    assert 4 <= len(lines) <= 8
+    assert lines[0] == " 30% suppressing"
+    for phase in ("searching", "suppressing"):
+        assert sum(f"longer than expected: {phase}" in line for line in lines) <= 1
+
+
 def test_tasks_of_workers_are_counted_within_a_phase(clock, capsys):
     with ProgressBar() as bar:
         for task in range(1, 25):
@@ -104,6 +120,15 @@ def test_work_that_takes_long_shows_itself(monkeypatch, capsys):
     assert seen == "  0% reading, time left unknown\n"
 
 
+def read_all(terminal):
+    """Return what was written to a terminal that is closed at the other end: one read may bring a part."""
+    seen = b""
+    with os.fdopen(terminal, "rb", buffering=0) as stream, contextlib.suppress(OSError):
+        while more := stream.read(100_000):
+            seen += more
+    return seen.decode()
+
+
 def test_a_terminal_gets_a_bar(clock, monkeypatch):
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as stream:
@@ -112,8 +137,7 @@ def test_a_terminal_gets_a_bar(clock, monkeypatch):
         with ProgressBar() as bar:
             work(bar, clock)
             bar._rich.refresh()
-    seen = os.read(ours, 100_000).decode()
-    os.close(ours)
+    seen = read_all(ours)
     assert "writing" in seen
     assert "━" in seen
     assert re.search(r"\d+%", seen)

@@ -213,9 +213,13 @@ def aligned(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
-_EVERY = 10.0
+_EVERY, _RARELY = 10.0, 60.0
+"""Seconds between two lines about one phase: the more work there was, the fewer lines, between these bounds.
+A new phase waits half as long."""
 _KNOWN = 0.02
 """Below this share of the work, a guess at the time left would be noise."""
+_SETTLED = 4.5
+"""Seconds before a guess at the time left: what comes first is quick, and says little about what follows."""
 _STALLED = 10.0
 """Seconds without a step after which what is left takes longer than the work so far tells."""
 _TASKS = re.compile(r"(: )?[\d,]+ of [\d,]+ tasks, [\d,.]+ MB sent$")
@@ -230,7 +234,8 @@ class ProgressBar:
         self._fraction, self._phase = 0.0, ""
         self._moved = self._started
         self._expected: float | None = None
-        self._risen = (-_EVERY, "")
+        self._risen = ""
+        self._slow: set[str] = set()
         self._said = (-_EVERY, "")
         self._done, self._lock = Event(), Lock()
         self._rich: RichProgress | None = None
@@ -295,26 +300,31 @@ class ProgressBar:
         elapsed = time.monotonic() - self._started
         when, said = self._said
         phase = _TASKS.sub("", self._phase)
-        if self._phase and (phase != said or elapsed - when >= _EVERY):
+        pause = min(max(_EVERY, elapsed / 10), _RARELY)
+        if self._phase and self._fraction < 1 and elapsed - when >= (pause if phase == said else pause / 2):
             self._said = (elapsed, phase)
             left = self._left()
-            write_stderr(f"{self._fraction:4.0%} {self._phase}, {left}\n")
+            why = f" (longer than expected: {self._risen})" if self._risen else ""
+            self._risen = ""
+            write_stderr(f"{self._fraction:4.0%} {self._phase}{left and ', '}{left}{why}\n")
 
     def _left(self) -> str:
-        """Estimate the time left; say why where it has risen, and that it is unknown where it is."""
+        """Estimate the time left, and remember which phase made it rise; empty while nothing is known."""
         now = time.monotonic()
         if self._fraction < _KNOWN:
             return "time left unknown"
+        if now - self._started < _SETTLED:
+            return ""
         left = (now - self._started) * (1 - self._fraction) / self._fraction
         if now - self._moved > _STALLED:
             return f"about {duration(left)} left or more"
-        if self._expected is not None and now + left > self._expected + max(0.2 * left, 5.0):
-            self._risen = (now, _TASKS.sub("", self._phase))
-            self._expected = None
-        self._expected = now + left if self._expected is None else min(self._expected, now + left)
-        when, phase = self._risen
-        why = f" (longer than expected: {phase})" if phase and now - when < _EVERY else ""
-        return f"about {duration(left)} left{why}"
+        end = now + left
+        if self._expected is not None and end > self._expected + max(0.5 * left, 10.0):
+            phase, self._expected = _TASKS.sub("", self._phase), end
+            self._risen = "" if phase in self._slow else phase
+            self._slow.add(phase)
+        self._expected = end if self._expected is None else min(self._expected, end)
+        return f"about {duration(left)} left"
 
 
 def duration(seconds: float) -> str:

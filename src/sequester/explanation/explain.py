@@ -130,7 +130,7 @@ def explain(
         fresh_loss, notes = _fresh_series(release, original, method, seconds)
         progress(1.0, "explained")
         return Explanation(reasons=reasons, notes=tuple(notes), fresh_loss=fresh_loss)
-    progress(0.05, "looking for rare persons and values")
+    progress(0.05, "searching for rare persons and values")
     began = working_time()
     offers, why = find_offers(
         original,

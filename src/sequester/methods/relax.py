@@ -207,7 +207,7 @@ def feasible_alternatives(
 
     def report(fraction: float, phase: str) -> None:
         del fraction, phase
-        progress(0.9, "looking for feasible settings")
+        progress(0.9, "searching for feasible settings")
 
     for number, path in enumerate(paths):
         now = working_time()

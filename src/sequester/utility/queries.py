@@ -131,7 +131,7 @@ class QueryError:
             [asked[shard.start : shard.stop] for shard in engine.split(len(asked))],
             shared=histories,
             progress=progress,
-            phase="asking how many persons have what",
+            phase="answering count queries",
         )
         return np.array([expected for shard in parts for expected in shard], np.float64)
 

@@ -126,7 +126,7 @@ MEASURES = (
     Measure(
         "suppressed_events suppressed_persons",
         _suppression,
-        "counting what is missing",
+        "counting suppressed events",
         "always; persons where they keep their histories",
         lambda _: True,
     ),
@@ -134,7 +134,7 @@ MEASURES = (
     Measure(
         "classification_metric",
         _plain(classification_metric),
-        "guessing sensitive values",
+        "predicting sensitive values",
         "there are sensitive attributes, released with their events",
         lambda pair: pair.shows_sensitive and pair.has_attributes,
         MOST_EVENTS,
@@ -149,7 +149,7 @@ MEASURES = (
     Measure(
         "query_error query_error_spread query_bias",
         _queries,
-        "asking how many persons have what",
+        "answering count queries",
         HISTORIES,
         lambda pair: _has_histories(pair) and pair.original.n_persons > 0,
         MOST_EVENTS_ASKED,
@@ -189,7 +189,7 @@ MEASURES = (
     Measure(
         "transition_distance next_event_accuracy",
         _plain(transitions),
-        "learning what follows what",
+        "comparing transitions",
         HISTORIES,
         _has_histories,
         MOST_EVENTS,
@@ -215,7 +215,7 @@ MEASURES = (
     Measure(
         "invented_items",
         _plain(invented_items),
-        "looking for items that nobody had",
+        "counting invented items",
         SYMBOLS,
         _is_plain,
         MOST_EVENTS_MINED,
@@ -223,7 +223,7 @@ MEASURES = (
     Measure(
         "time_to_event_distance",
         _plain(time_to_event_distance),
-        "drawing how soon things happen",
+        "comparing times to events",
         f"{HISTORIES}, and events are symbols or have sensitive values",
         lambda pair: pair.has_persons and (pair.has_symbols or pair.shows_sensitive),
         MOST_EVENTS,

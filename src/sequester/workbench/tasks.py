@@ -69,7 +69,7 @@ def draft(
     """Draft a configuration, and describe every column; with `keep`, describe those of one that is there."""
     file = DataFile(data, **reading)
     proposed = init(file, out, persons=persons, force=True, progress=work.progress)
-    work.progress(0.8, "looking at the values")
+    work.progress(0.8, "examining values")
     text = to_toml(proposed.draft, proposed.data, proposed.persons)
     tables = {"events": proposed.frame, "persons": proposed.persons_frame}
     columns = [

@@ -331,11 +331,11 @@ def advise(
     if table.schema.purpose is not None:
         # Each method would give the same reason for having no figure.
         classes_of(table.histories, table.schema.purpose)
-    progress(0.2, "weighing methods")
+    progress(0.2, "comparing methods")
     k = max(2, min(DEFAULT_K[recipient], table.n_owners // MIN_GROUPS))
     fitting, misfits = _fitting(table, k=k)
     advice = _decide(table, answers, fitting, misfits, seconds=seconds, progress=part(progress, 0.2, 1.0))
-    progress(1.0, "weighed")
+    progress(1.0, "compared")
     return advice
 
 

@@ -225,7 +225,7 @@ def attack_release(
     table = config.table(warn, engine=engine)
     absent = None
     if held_out is not None:
-        progress(0.15, "reading who was held out")
+        progress(0.15, "reading held-out persons")
         absent = Config.load(held_out).table(warn, engine=engine)
     if targets is None:
         targets = TARGETS if thorough else _affordable_targets(table, warn)

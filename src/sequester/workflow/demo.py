@@ -206,7 +206,7 @@ def demo(
     _refuse_what_is_not_ours(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        progress(0.0, "inventing visits to a hospital")
+        progress(0.0, "generating visits to a hospital")
         seed_of_data = SEED if seed is None else seed
         make_dataset("hospital", out / _DATA, persons=PERSONS, seed=seed_of_data, force=True)
         make_persons(persons=PERSONS, seed=seed_of_data).write_csv(out / _PATIENTS)
@@ -305,7 +305,7 @@ def make_dataset(
     stem = next(out.name.removesuffix(ending) for ending in ENDINGS if out.name.endswith(ending))
     beside = {out.with_name(f"{stem}.{column}.csv"): tree for column, tree in trees.items()}
     refuse_existing(out, *beside, force=force)
-    progress(0.0, "inventing events")
+    progress(0.0, "generating events")
     frame = make(name, persons=persons, seed=seed)
     progress(0.5, "writing")
     write_file(_encode(frame, out.name), out)

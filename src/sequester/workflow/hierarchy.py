@@ -348,7 +348,7 @@ def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent
         sources[REGION] = table.hierarchies[REGION]
     linted = []
     for place, (attribute, source) in enumerate(sources.items()):
-        progress(0.5 + 0.5 * place / len(sources), "linting")
+        progress(0.5 + 0.5 * place / len(sources), "checking hierarchies")
         cells = frames.get(attribute, table.frame)[attribute]
         counts = Counter(dict(cells.drop_nulls().value_counts().iter_rows()))
         quasi = quasi_of.get(attribute)

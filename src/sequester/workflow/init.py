@@ -138,7 +138,7 @@ def init(
         encoding=data.encoding or "utf-8",
         warn=said.append,
     )
-    progress(0.5, "looking at the columns")
+    progress(0.5, "examining columns")
     with errors_in(source):
         draft = make_draft(frame, person=person)
     others = None

@@ -189,7 +189,7 @@ K, C = 5, 0.5
 """What makes a channel where nobody says."""
 AFFORDABLE = 5e7
 """What all persons together have, in g-sequences, that is gone through: some seconds."""
-PHASE = "counting channels"
+PHASE = "counting inference channels"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -222,7 +222,7 @@ def _audit(
         original=original,
         method=job.method,
         seconds=min(max(seconds, LEAST_SECONDS), MOST_SECONDS),
-        progress=_named(part(progress, 0.6, 1.0), "looking for what would have kept more"),
+        progress=_named(part(progress, 0.6, 1.0), "searching for settings that keep more"),
     )
     return replace(found, explanation=explanation)
 

@@ -279,7 +279,7 @@ def test_what_is_too_much_is_refused_before_it_starts_with_the_largest_p(monkeyp
         UnattainableError, match=r"p = 3 is too much to count.*about 12 hours; the largest p that fits is 1"
     ):
         HALT(k=2, c=1, p=3).apply(wide, progress=lambda _, phase: phases.append(phase))
-    assert "looking for channels" not in phases
+    assert "searching for inference channels" not in phases
     assert run(HALT(k=2, c=1, p=1), wide).verdict
     monkeypatch.setattr(lattice_search, "MOST_WORK", 1)
     with pytest.raises(UnattainableError, match="no p fits"):

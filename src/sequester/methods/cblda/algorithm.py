@@ -155,7 +155,7 @@ def solve(
     exact, block = plan.sizes(len(table.schema.quasi))
     most_work = plan.most_work(len(table.schema.quasi))
     if exact is not None and len(everybody) > exact:
-        progress(0.02, "putting neighbours together")
+        progress(0.02, "ordering similar histories")
         # Similar histories, and nearly equally many persons in each.
         order = work.build_index(everybody).order
         blocks = [np.sort(each) for each in np.array_split(order, -(-len(order) // block))]
@@ -172,14 +172,14 @@ def solve(
         )
     else:
         _block_by_block(work, blocks, engine, merging, checkpoint, most_work=most_work)
-    progress(0.85, "assigning who is left over")
+    progress(0.85, "assigning remaining persons")
     for rest in work.waiting:
         assign_rest(work, int(rest), work.finished)
     if plan.split:
         _split(work, part(progress, 0.9, 0.98))
     if plan.improve and len(blocks) == 1:
         improve(work, most_work, part(progress, 0.9, 0.98))
-    progress(0.98, "writing down what is released")
+    progress(0.98, "assembling the release")
     solution = ClassSolution.of(work, n_blocks=len(blocks))
     try:
         refuse_broken_rules(table, solution)
@@ -230,7 +230,7 @@ def _block_by_block(
         progress=part(progress, 0.9, 1.0),
         checkpoint=checkpoint,
         name="pooled",
-        phase="merging who is left over",
+        phase="merging remaining persons",
     )
     SavedClusters.taken(work, pooled, rest.state, rest.clusters.cells).go_back(work)
 

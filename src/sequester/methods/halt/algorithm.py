@@ -68,7 +68,7 @@ def solve(
     With `sensitive_known`, quasi-identifiers that are sensitive are known to who wants to learn another
     attribute.
     """
-    progress(0.0, "folding equal histories")
+    progress(0.0, "grouping equal histories")
     thresholds, suppression, thorough = (
         method.thresholds(),
         method.suppresses_how,
@@ -118,9 +118,9 @@ def solve(
     search = look(thresholds, rules_for(table), part(progress, 0.1, 0.9))
     found = search.full() if method.searches_fully else search.greedy()
     if not isinstance(found, Obstacle):
-        progress(0.9, "writing down what is released")
+        progress(0.9, "assembling the release")
         return BestNode(is_kept, found, search.elimination, bool(search.skipped))
-    progress(0.9, "looking for what could be kept")
+    progress(0.9, "searching for a feasible setting")
     if search.skipped:
         msg = (
             "the coarsest levels that max_level and never_suppress allow are too much to look at: raise "

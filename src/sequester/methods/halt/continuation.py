@@ -126,7 +126,7 @@ class SeriesRows(LocalRows):
         return end
 
 
-PHASE = "holding back what gives away"
+PHASE = "holding back events"
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,7 @@ class OpenSequences:
 
 _Levels = tuple[tuple[int, int], ...]
 """A level signature by the quasi-identifiers that are not at their root, and their levels."""
-PHASE = "looking for channels"
+PHASE = "searching for inference channels"
 SIGNATURE = 30_000
 """What a signature takes besides its cells, in cells that could be looked at in the same time."""
 WORTH_SENDING = 200_000_000

@@ -134,7 +134,7 @@ class MutualInformationMethod(SymbolMethod):
         from sequester.methods.mutual_information.publish import publish
 
         del randomness
-        progress(0.0, "looking for the patterns")
+        progress(0.0, "searching for the patterns")
         plan = LeakagePlan.of(self, table)
         nodes = plan.run(engine=engine, progress=part(progress, 0.1, 0.8))
         progress(0.8, "listing the changes")

@@ -254,7 +254,7 @@ def measure(
         "utility loss per symbol of one person",
         LOSS_REFERENCE,
     )
-    progress(0.3, "measuring what leaks")
+    progress(0.3, "measuring the leakage")
     scores |= _leakage(method, released, table)
     progress(0.6, "comparing symbols and patterns")
     scores["rank_correlation"] = rank_correlation(released, original=table)

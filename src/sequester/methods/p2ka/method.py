@@ -208,7 +208,7 @@ class PrefixMethod(SymbolMethod):
         from sequester.methods.p2ka.publish import publish
 
         del randomness
-        progress(0.0, "folding equal sequences")
+        progress(0.0, "grouping equal sequences")
         reconstructor = self.reconstructor(table, engine)
         feasible, reconstruction = FeasibleK(reconstructor), None
         if self.k <= table.n_owners:
@@ -218,7 +218,7 @@ class PrefixMethod(SymbolMethod):
             raise feasible.nothing_released(self.k)
         warnings = self.cautions(table)
         if reconstruction.cut_share > HALF:
-            progress(0.7, "looking for a k that cuts less")
+            progress(0.7, "searching for a k that cuts less")
             warnings = (*warnings, feasible.cut_too_much(self.k, reconstruction.cut_share))
         progress(0.8, "listing the changes")
         return publish(table, reconstructor.distinct, reconstruction, limits=self.limits, warnings=warnings)

@@ -228,7 +228,7 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
     scores["edit_distance"] = edit_distance(outcome.sequences, original=table)
     scores["invented_items"] = invented_items(outcome.sequences, original=table)
     if table.regions is not None:
-        progress(0.4, "measuring what is left of the traffic")
+        progress(0.4, "comparing traffic between places")
         scores |= mobility(outcome.sequences, original=table)
         if len(table.labels[table.sequences.symbol]) <= MOST_SYMBOLS:
             scores |= _displacements(table.regions, outcome.sequences, table)

@@ -87,7 +87,7 @@ def delete_by_side_effects(task: HidingTask) -> Sanitized:
 
 def _change_the_rest(task: HidingTask, rules: HidingRules) -> Sanitized:
     """Let those pass whose change would do most harm, and change the others by the rules."""
-    task.progress(0.0, "choosing who passes")
+    task.progress(0.0, "choosing records to change")
     rows, persons = choose_rows(task.problem, task.trie, task.rng)
     return sanitize(task.problem, task.trie, rows, persons, rules, task.rng, progress=task.progress)
 

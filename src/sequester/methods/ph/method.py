@@ -148,7 +148,7 @@ class PatternMethod(SymbolMethod):
 
         warnings = self._absent(table)
         model = self.model().about(table)
-        progress(0.0, "finding who has the patterns")
+        progress(0.0, "finding supporters of the patterns")
         problem = HidingProblem.of(
             table.sequences,
             self.sensitive,

@@ -251,7 +251,7 @@ class StreamRun:
         for place, path in enumerate(waiting):
             if stop():
                 return
-            progress(place / len(waiting), f"taking {path.name}")
+            progress(place / len(waiting), f"reading {path.name}")
             try:
                 arrived = self.inbox.read(path, self.taken, waiting, self.window.labels)
             except InputError as error:
