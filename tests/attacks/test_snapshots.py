@@ -286,6 +286,16 @@ def test_spans_are_read_even_where_names_have_slashes():
     assert snapshots.came.tolist() == [[1, 1], [1, 1]]
 
 
+def test_the_seed_repeats_the_control():
+    came = [["a", "b", "c", "d", "a", "b", "c", "e"] * 6, ["b", "c", "d", "a", "b", "e", "c", "d"] * 6]
+    published = ["abcdabce" * 6, "bcdabecd" * 6]
+    drawn = {
+        snapshots_of(came, published, 2).permuted(np.random.default_rng(1)).published.tobytes()
+        for _ in range(10)
+    }
+    assert len(drawn) == 1
+
+
 def test_another_original_is_refused():
     table = table_of(["ab"])
     stream = Stream(np.zeros(2, np.int64), ("1",), 1)

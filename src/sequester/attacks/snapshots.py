@@ -148,9 +148,12 @@ def _cells(tables: Mapping[str, pl.DataFrame], sensitive: str) -> pl.DataFrame:
         values = tables[VALUES]
         times = pl.DataFrame({GROUP: main[GROUP], SLOT: main[TIME]}).unique()
         plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[sensitive], COUNT: values[COUNT]})
-        return plain.join(times, on=GROUP).select(SLOT, GROUP, VALUE, COUNT)
+        joined = plain.join(times, on=GROUP, maintain_order="left")
+        return joined.select(SLOT, GROUP, VALUE, COUNT)
     plain = pl.DataFrame({SLOT: main[TIME], GROUP: _groups(main), VALUE: main[sensitive].fill_null(MISSING)})
-    return plain.group_by(SLOT, GROUP, VALUE).agg(pl.len().cast(pl.Int64).alias(COUNT))
+    # In the order of the records, because the control permutes the values of these rows by the seed.
+    counted = plain.group_by(SLOT, GROUP, VALUE, maintain_order=True)
+    return counted.agg(pl.len().cast(pl.Int64).alias(COUNT))
 
 
 def _groups(records: pl.DataFrame) -> pl.Series:
