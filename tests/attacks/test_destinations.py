@@ -10,9 +10,9 @@ from attacks.tables import some_rows
 from oracles import minimality as oracles
 from oracles import p2ka
 from sequester.attacks.context import Case
-from sequester.attacks.minimality import Destinations, attack_destinations, destination_risk
+from sequester.attacks.minimality import Destinations, attack_destinations, destination_risks
 from sequester.data.sequences import Sequences
-from sequester.errors import ParameterError, UnattainableError
+from sequester.errors import UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
 from sequester.privacy import SequenceKAnonymity
 from sequester.testing import symbol_table
@@ -40,9 +40,9 @@ def test_destinations_follow_from_the_release_alone(rows, k):
     plain = [oracles.containing(tuple(row), released) for row in rows]
     assert found.fitting.tolist() == pytest.approx([float(each) for each in plain])
     assert found.raw.tolist() == pytest.approx([1 / rows.count(row) for row in rows])
-    risk = destination_risk(found)
+    risk, surest = destination_risks(found)
     assert (risk.value, risk.control.value) == pytest.approx((mean(expected), mean(plain)))
-    assert destination_risk(found, measure="surest_destination").value == pytest.approx(max(expected))
+    assert surest.value == pytest.approx(max(expected))
     assert risk.bound is None
 
 
@@ -75,7 +75,7 @@ def test_a_whole_sequence_stands_apart_from_what_contains_it():
     # Both prefixes have two persons, and one person stops after a: whoever knows that finds one record.
     rows = ["a", "ab", "ab"]
     found = Destinations.of(symbol_table(rows).sequences, symbol_table(rows).sequences, targets=9, seed=SEED)
-    risk = destination_risk(found, measure="surest_destination")
+    _, risk = destination_risks(found)
     assert SequenceKAnonymity(k=2).check(symbol_table(rows)).holds
     assert (risk.value, risk.control.value) == (1.0, 0.5)
 
@@ -83,12 +83,10 @@ def test_a_whole_sequence_stands_apart_from_what_contains_it():
 def test_some_persons_stand_for_many():
     rows = ["ab", "ab", "c", "cd", "cd", "ab"] * 4
     sequences = symbol_table(rows).sequences
-    everybody = destination_risk(Destinations.of(sequences, sequences, targets=24, seed=SEED))
-    some = destination_risk(Destinations.of(sequences, sequences, targets=10, seed=SEED))
+    everybody, _ = destination_risks(Destinations.of(sequences, sequences, targets=24, seed=SEED))
+    some, largest = destination_risks(Destinations.of(sequences, sequences, targets=10, seed=SEED))
     assert (everybody.targets, some.targets) == (24, 10)
     assert some.interval[0] <= everybody.value <= some.interval[1]
-    found = Destinations.of(sequences, sequences, targets=10, seed=SEED)
-    largest = destination_risk(found, measure="surest_destination")
     assert largest.interval[1] == 1
 
 
@@ -99,9 +97,3 @@ def test_nothing_is_known_without_the_method():
     # A method that refuses the original made no release of it.
     known = background_knowledge(BFP2kA(k=9), table, table, None)
     assert attack_destinations(model, Case(tables={}, released=table, original=table, **known)) == []
-
-
-def test_senseless_choices_are_refused():
-    rows = symbol_table(["ab"]).sequences
-    with pytest.raises(ParameterError, match=r"measure must be .*, got 'x'"):
-        destination_risk(Destinations.of(rows, rows, targets=9, seed=SEED), measure="x")

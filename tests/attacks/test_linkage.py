@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles import series as oracle
 from sequester.attacks.attack import attack_tables
-from sequester.attacks.linkage import Finder, beside_one, lay_side_by_side
+from sequester.attacks.linkage import Linkage, beside_one, lay_side_by_side
 from sequester.attacks.snapshots import guess_original, guess_records
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -30,7 +30,9 @@ def fits(pair, row):
 def test_leaving_persons_out_finds_no_more_than_before(before, left):
     after = before[: max(left, 1)]
     original, released = symbol_table(before), symbol_table(after)
-    risk = Finder(kind="ordered", known=2).run(released, original=original, targets=60 * len(before))
+    risk = Linkage(kind="ordered", known=2, measure="found").run(
+        released, original=original, targets=60 * len(before)
+    )
     low, high = risk.interval
     assert 0 <= low <= risk.value <= high <= 1
     assert risk.value <= risk.raw.value + 1e-12
@@ -47,13 +49,13 @@ def test_leaving_persons_out_finds_no_more_than_before(before, left):
 
 def test_where_nobody_is_left_out_it_is_the_mean_chance():
     table = symbol_table(["ab", "ab", "ba"])
-    risk = Finder(kind="ordered", known=2).run(table, original=table, targets=300)
+    risk = Linkage(kind="ordered", known=2, measure="found").run(table, original=table, targets=300)
     assert risk.value == pytest.approx(2 / 3)
     assert risk.raw.value == risk.value
 
 
 def test_a_crowd_that_grew_is_counted_as_it_is():
-    risk = Finder(kind="ordered", known=2).run(
+    risk = Linkage(kind="ordered", known=2, measure="found").run(
         symbol_table(["ab", "ab", "ab"]), original=symbol_table(["ab", "cc", "cc"]), targets=300
     )
     # One target in three fits three persons now; of the others nobody fits.

@@ -16,12 +16,12 @@ from methods.halt.tables import cases
 from oracles import minimality as oracles
 from sequester.attacks import minimality
 from sequester.attacks.context import Case
-from sequester.attacks.minimality import PossibleWorlds, attack_minimality, minimality_risk
+from sequester.attacks.minimality import PossibleWorlds, attack_minimality, minimality_risks
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.engine import silent
-from sequester.errors import ParameterError, UnattainableError
+from sequester.errors import UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT, CBLDABaseline, GloGen
 from sequester.privacy import KCPPrivacy, KCPrivacy
@@ -101,8 +101,9 @@ some_persons = st.lists(st.tuples(labels, values), min_size=1, max_size=4)
 def test_beliefs_equal_definition(method, persons):
     worlds = PossibleWorlds.of(table_of(persons), remade_by(method), seed=SEED, progress=silent)
     assert worlds.is_all
+    risks = {risk.name: risk for risk in minimality_risks(worlds, kind="everybody")}
     for measure, (reasoned, shown) in oracles.beliefs(persons, method, PROTECT).items():
-        risk = minimality_risk(worlds, kind="everybody", measure=measure)
+        risk = risks[measure]
         assert (risk.value, risk.control.value) == pytest.approx((float(reasoned), float(shown)))
         assert risk.bound is None
         assert risk.interval == (risk.value, risk.value)
@@ -113,7 +114,7 @@ def test_what_was_not_necessary_is_ruled_out():
     # Two of four look the same and have H. But a would have been shown, had not both of them had it.
     assert oracles.beliefs(persons, only_a, PROTECT)["minimality"] == (1, 0.5)
     worlds = PossibleWorlds.of(table_of(persons), remade_by(only_a), seed=SEED, progress=silent)
-    risk = minimality_risk(worlds, kind="everybody")
+    risk, _ = minimality_risks(worlds, kind="everybody")
     assert (risk.value, risk.control.value, risk.raw.value, risk.baseline) == (1.0, 0.5, 1.0, 0.5)
     assert worlds.n_fit < worlds.n_tried
 
@@ -251,10 +252,5 @@ def test_where_no_other_world_fits_the_risk_is_open(monkeypatch):
     table = table_of([(("a",), (value,)) for value in "Hfff"])
     worlds = PossibleWorlds.of(table, only_once, seed="any", progress=silent)
     assert (worlds.n_tried, worlds.n_fit) == (1, 0)
-    for measure in ("minimality", "surest_minimality"):
-        assert minimality_risk(worlds, kind="sample", measure=measure).interval == (0.0, 1.0)
-
-
-def test_senseless_choices_are_refused():
-    with pytest.raises(ParameterError, match=r"measure must be .*, got 'x'"):
-        minimality_risk(None, kind="everybody", measure="x")
+    for risk in minimality_risks(worlds, kind="sample"):
+        assert risk.interval == (0.0, 1.0)

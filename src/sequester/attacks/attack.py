@@ -272,7 +272,8 @@ def _adversaries(
     context: AttackContext, kind: KnowledgeKind, known: int, *, k: int, groups: Mapping[str, str]
 ) -> Iterator[Adversary]:
     for measure in get_args(LinkageMeasure):
-        yield Linkage(kind=kind, known=known, measure=measure, k=k)
+        if measure != "found":  # asked by `compare` alone
+            yield Linkage(kind=kind, known=known, measure=measure, k=k)
     has_stars = any(ROOT in labels for labels in context.released.labels.values())
     if has_stars:
         yield Linkage(kind=kind, known=known, shown=True)

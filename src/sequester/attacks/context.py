@@ -49,6 +49,8 @@ Place = Literal["original", "release", "shuffled"]
 class Trial(NamedTuple):
     """Background knowledge, and its candidate sets in one table."""
 
+    context: AttackContext
+    """Where it is tried."""
     knowledge: BackgroundKnowledge
     """What is known."""
     windows: ValueRanges
@@ -205,11 +207,12 @@ class AttackContext:
 
             raw, release = look_at("original", 0), look_at("release", 1)
             if self.outside is None:
-                control = Trial(knowledge, windows, show("shuffled"), look_at("shuffled", 2), raw)
+                control = Trial(self, knowledge, windows, show("shuffled"), look_at("shuffled", 2), raw)
             else:
                 others = self.draw(kind, known, strangers=True, rarest=rarest)
                 theirs = self.outside.windows(others)
                 control = Trial(
+                    self,
                     others,
                     theirs,
                     show("release"),
@@ -217,8 +220,8 @@ class AttackContext:
                     look(others, show("original"), windows=theirs),
                 )
             self._found[key] = Trials(
-                Trial(knowledge, windows, show("original"), raw, raw),
-                Trial(knowledge, windows, show("release"), release, raw),
+                Trial(self, knowledge, windows, show("original"), raw, raw),
+                Trial(self, knowledge, windows, show("release"), release, raw),
                 control,
             )
         return self._found[key]

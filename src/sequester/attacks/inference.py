@@ -10,14 +10,14 @@ import numpy as np
 
 from sequester.attacks.candidate_sets import ValueRanges, find_candidates, without_known
 from sequester.attacks.linkage import Adversary
-from sequester.attacks.risk import CONFIDENCE, Proportion, larger_of, largest_of, mean_of, proportion_of
+from sequester.attacks.risk import CONFIDENCE, Proportion, largest_of, mean_of, proportion_of
 from sequester.data.schema import Protect
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -55,66 +55,50 @@ class Inference(Adversary):
 
     measure: InferenceMeasure = "confidence"
     """What is counted."""
-    groups: Mapping[str, str] | None = None
-    """Protected label to its group of similar values, for ``group``; others have a group of their own."""
 
     def judge(self, context: AttackContext) -> Risk:
         """Run in a context that is ready; one with groups is made of the same groups."""
         if not context.domain.names:
             msg = "original must have protected values, there are none"
             raise ParameterError(msg)
-        found = self._find(context)
-        is_largest = self.measure in ("confidence", "at_risk")
-        if not is_largest:
-            (raw, _), (release, baseline), (control, _) = (self._mean(context, each) for each in found)
-            return self._risk(context, found, (raw, release, control), baseline=baseline)
-        rarest = self._find_rarest(context)
-        raw, release, control = (
-            larger_of(self._largest(each), self._largest(other))
-            for each, other in zip(found, rarest, strict=True)
-        )
-        baseline = self._base(found.release.evidence)
-        return self._risk(context, found, (raw, release, control), baseline=baseline, rarest=rarest)
+        return super(Inference, self).judge(context)
 
-    def _groups(self) -> Mapping[str, str] | None:
-        return self.groups
-
-    def _largest(self, trial: Trial) -> Proportion:
-        """Return the largest share of candidates."""
+    def _share(self, trial: Trial) -> Proportion:
+        """Return the largest share of candidates, or the mean share of those with a value of the target's."""
         candidates = trial.candidates
-        return largest_of(
-            candidates.share(candidates.most if self.measure == "confidence" else candidates.at_risk)
-        )
-
-    def _mean(self, context: AttackContext, trial: Trial) -> tuple[Proportion, float]:
-        """Return the mean share of candidates with a value of the target's, and the same of everybody."""
-        windows, candidates = self._windows(context, trial), trial.candidates
-        concerned = np.diff(windows.offsets) > 0
+        if self.measure in ("confidence", "at_risk"):
+            return largest_of(
+                candidates.share(candidates.most if self.measure == "confidence" else candidates.at_risk)
+            )
+        windows = self._windows(trial)
         if self.measure != "guess":
             candidates = find_candidates(
                 trial.knowledge,
                 trial.evidence,
-                context.domain,
+                trial.context.domain,
                 windows=windows,
                 shown=self.shown,
-                engine=context.engine,
+                engine=trial.context.engine,
             )
-        base = _base_rates(windows, trial.evidence)[concerned]
-        return mean_of(candidates.share(candidates.own)[concerned]), float(base.mean()) if base.size else 0.0
+        return mean_of(candidates.share(candidates.own)[np.diff(windows.offsets) > 0])
 
-    def _base(self, evidence: Evidence) -> float:
-        """Return the share of all persons with the most frequent protected value, or with any."""
-        n_persons = max(evidence.n_persons, 1)
+    def _chance(self, found: Trials) -> float:
+        """Return the share of all persons with the most frequent protected value, any, or the target's."""
+        evidence = found.release.evidence
         if self.measure == "confidence":
-            return float(evidence.base_rates.max(initial=0) / n_persons)
-        has_value = np.diff(evidence.histories.value_offsets) > 0
-        return float(evidence.person_weights[has_value].sum() / n_persons)
+            return float(evidence.base_rates.max(initial=0) / max(evidence.n_persons, 1))
+        if self.measure == "at_risk":
+            has_value = np.diff(evidence.histories.value_offsets) > 0
+            return float(evidence.person_weights[has_value].sum() / max(evidence.n_persons, 1))
+        windows = self._windows(found.release)
+        base = _base_rates(windows, evidence)[np.diff(windows.offsets) > 0]
+        return float(base.mean()) if base.size else 0.0
 
-    def _windows(self, context: AttackContext, trial: Trial) -> ValueRanges:
+    def _windows(self, trial: Trial) -> ValueRanges:
         own = trial.windows
         if self.measure == "guess":
             return own
-        names = context.domain.names
+        names = trial.context.domain.names
         lows, highs = _groups(names, self.groups or {}) if self.measure == "group" else _close(names)
         return without_known(
             ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]),
@@ -224,18 +208,18 @@ class Presence(Adversary):
     measure: PresenceMeasure = "absence"
     """What is counted."""
 
-    def judge(self, context: AttackContext) -> Risk:
-        """Run in a context that is ready."""
-        found = self._find(context)
-        if self.measure == "absence":
-            raw, release, control = (proportion_of(each.candidates.sizes == 0) for each in found)
-        else:
-            raw, release, control = self._memberships(context, found)
-        return self._risk(context, found, (raw, release, control), baseline=0.0)
+    def _chance(self, found: Trials) -> float:
+        del found
+        return 0.0
 
-    def _memberships(
-        self, context: AttackContext, found: Trials
-    ) -> tuple[Proportion, Proportion, Proportion]:
+    def _share(self, trial: Trial) -> Proportion:
+        return proportion_of(trial.candidates.sizes == 0)
+
+    def _shares(self, found: Sequence[Trials]) -> Iterable[Proportion]:
+        if self.measure == "absence":
+            return super(Presence, self)._shares(found)
+        (trials,) = found
+        context = trials.raw.context
         strangers = context.draw(self.kind, self.known, strangers=True)
         shuffled = context.evidence("shuffled", timed=self.kind == "gaps", narrowed=self.narrowed)
 
@@ -246,10 +230,10 @@ class Presence(Adversary):
 
         raw, release = (
             _advantage(each.candidates.sizes, sizes(strangers, each.evidence))
-            for each in (found.raw, found.release)
+            for each in (trials.raw, trials.release)
         )
         # Who is a member is lost where values are permuted, no matter who the strangers are.
-        return raw, release, _advantage(sizes(found.release.knowledge, shuffled), sizes(strangers, shuffled))
+        return raw, release, _advantage(sizes(trials.release.knowledge, shuffled), sizes(strangers, shuffled))
 
 
 def _advantage(members: Counts, strangers: Counts) -> Proportion:

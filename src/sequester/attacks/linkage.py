@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
@@ -13,7 +15,7 @@ from sequester._validation import one_of
 from sequester.attacks.background_knowledge import BEYOND
 from sequester.attacks.context import TARGETS, AttackContext, coded_kept
 from sequester.attacks.domain import merged_tree
-from sequester.attacks.risk import Risk, larger_of, largest_of, mean_of, median_of, proportion_of
+from sequester.attacks.risk import Risk, largest_of, mean_of, median_of, proportion_of
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
@@ -21,17 +23,18 @@ from sequester.errors import InputError
 from sequester.privacy.model import BoundedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from sequester._typing import Counts
     from sequester.attacks.background_knowledge import KnowledgeKind
     from sequester.attacks.context import Trial, Trials
     from sequester.attacks.risk import Proportion
     from sequester.engine import Engine
     from sequester.hierarchies.hierarchy import Hierarchy
 
-LinkageMeasure = Literal["candidates", "unique", "below_k", "prosecutor", "journalist", "marketer"]
+LinkageMeasure = Literal["candidates", "unique", "below_k", "prosecutor", "journalist", "marketer", "found"]
 """What is counted; see `Linkage`."""
+WORST_CASES = ("prosecutor", "journalist", "confidence", "at_risk")
+"""What is the largest over all targets, and so over those with the rarest items, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,8 @@ class Adversary(ABC):
     """Stars fit nothing: only what is shown counts."""
     narrowed: bool = False
     """Generalized values are narrowed by the columns that they depend on, before anything is looked for."""
+    groups: Mapping[str, str] | None = None
+    """Protected label to its group of similar values, for ``group``; others have a group of their own."""
 
     def __post_init__(self) -> None:
         one_of("measure", self.measure, self.measures)
@@ -89,48 +94,42 @@ class Adversary(ABC):
                 held_out=held_out,
                 targets=targets,
                 seed=seed,
-                groups=self._groups(),
+                groups=self.groups,
                 engine=engine,
             )
         )
 
-    @abstractmethod
     def judge(self, context: AttackContext) -> Risk:
-        """Run in a context that is ready."""
-
-    def _groups(self) -> Mapping[str, str] | None:
-        """Return the groups of similar values that the context is to be made of."""
-        return None
-
-    def _find(self, context: AttackContext) -> Trials:
-        return context.find(self.kind, self.known, shown=self.shown, narrowed=self.narrowed)
-
-    def _find_rarest(self, context: AttackContext) -> Trials:
-        """Find candidates by the rarest items, which a random draw misses; for worst cases alone."""
-        return context.find(self.kind, self.known, shown=self.shown, narrowed=self.narrowed, rarest=True)
-
-    def _risk(
-        self,
-        context: AttackContext,
-        found: Trials,
-        shares: tuple[Proportion, Proportion, Proportion],
-        *,
-        baseline: float,
-        rarest: Trials | None = None,
-    ) -> Risk:
-        """Return the risk against original, release and control."""
-        raw, release, control = shares
+        """Run in a context that is ready; worst cases try the rarest items, too, which few draws have."""
+        find = partial(context.find, self.kind, self.known, shown=self.shown, narrowed=self.narrowed)
+        found = [find(), find(rarest=True)] if self.measure in WORST_CASES else [find()]
+        raw, release, control = self._shares(found)
         return Risk.of(
             release,
-            baseline,
+            self._chance(found[0]),
             control,
             raw=raw,
             name=self.name,
             kind=self.kind,
             known=self.known,
-            targets=sum(len(each.release.knowledge) for each in (found, rarest) if each is not None),
+            targets=sum(len(each.release.knowledge) for each in found),
             control_of=context.control_of,
         )
+
+    def _shares(self, found: Sequence[Trials]) -> Iterable[Proportion]:
+        """Return what is achieved against original, release and control: the most that any draw achieves."""
+        return (
+            max((self._share(trial) for trial in trials), key=attrgetter("value"))
+            for trials in zip(*found, strict=True)
+        )
+
+    @abstractmethod
+    def _share(self, trial: Trial) -> Proportion:
+        """Return what is achieved in one place."""
+
+    @abstractmethod
+    def _chance(self, found: Trials) -> float:
+        """Return what is achieved without knowledge."""
 
 
 def bound_of(model: object, adversary: Adversary) -> float | None:
@@ -156,9 +155,10 @@ class Linkage(Adversary):
     knows that the target is in the release and takes any candidate: ``prosecutor`` is their largest chance,
     one over the fewest candidates. The journalist does not know that, so that persons who fit in the original
     may be the target, too. The marketer looks for everybody: ``marketer`` is the mean chance, and the share
-    that is expected to be found. Prosecutor and journalist try the rarest items, too, beside those drawn at
-    random, on which all estimates rest. All suppose that the target is among the candidates, which can only
-    be worse than it is.
+    that is expected to be found. ``found`` is the same by the journalist's chances: unlike the marketer's, it
+    does not rise where a method leaves persons out. Prosecutor and journalist try the rarest items, too,
+    beside those drawn at random, on which all estimates rest. All suppose that the target is among the
+    candidates, which can only be worse than it is.
 
     Examples
     --------
@@ -171,6 +171,10 @@ class Linkage(Adversary):
     >>> risk = Linkage(known=2).run(released, original=table)
     >>> risk.value, risk.raw.value
     (0.5, 1.0)
+
+    References
+    ----------
+    Dankar, El Emam (2010), A method for evaluating marketer re-identification risk.
     """
 
     goal: ClassVar[str] = "linkage"
@@ -186,28 +190,20 @@ class Linkage(Adversary):
         """Candidate sets below this size are small."""
         return self.k
 
-    def judge(self, context: AttackContext) -> Risk:
-        """Run in a context that is ready."""
-        found = self._find(context)
-        rarest = self._find_rarest(context) if self.measure in ("prosecutor", "journalist") else None
-        raw, release, control = map(self._measure, found)
-        if rarest is not None:
-            others = [self._measure(each) for each in rarest]
-            raw, release, control = map(larger_of, (raw, release, control), others)
-        shares = raw, release, control
-        chance = self._chance(max(found.release.evidence.n_persons, 1))
-        return self._risk(context, found, shares, baseline=chance, rarest=rarest)
-
-    def _chance(self, n_persons: int) -> float:
+    def _chance(self, found: Trials) -> float:
         """Return the risk where everybody is a candidate."""
-        if self.measure == "unique":
-            return float(n_persons == 1)
-        if self.measure == "below_k":
-            return float(n_persons < self.k)
+        side = found.raw if self.measure == "found" else found.release
+        n_persons = max(side.evidence.n_persons, 1)
+        if self.measure in ("unique", "below_k"):
+            return float(n_persons < (2 if self.measure == "unique" else self.k))
         return 1 / n_persons
 
-    def _measure(self, trial: Trial) -> Proportion:
+    def _share(self, trial: Trial) -> Proportion:
         sizes = trial.candidates.sizes
+        if self.measure in ("journalist", "found"):
+            # Persons who fit in the original, but not in the release, may be the target, too.
+            sizes = np.where(sizes > 0, np.maximum(sizes, trial.in_original.sizes), 0)
+        chances = np.where(sizes > 0, 1 / np.maximum(sizes, 1), 0.0)
         match self.measure:
             case "candidates":
                 return median_of(sizes[sizes > 0])
@@ -215,65 +211,10 @@ class Linkage(Adversary):
                 return proportion_of(sizes == 1)
             case "below_k":
                 return proportion_of((sizes > 0) & (sizes < self.k))
-            case "journalist":
-                may_be_meant = np.maximum(sizes, trial.in_original.sizes)
-                return largest_of(_chances(np.where(sizes > 0, may_be_meant, 0)))
-            case "marketer":
-                return mean_of(_chances(sizes))
+            case "marketer" | "found":
+                return mean_of(chances)
             case _:
-                return largest_of(_chances(sizes))
-
-
-def _chances(sizes: Counts) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the chance to pick one of so many; 0 where there is nobody."""
-    return np.where(sizes > 0, 1 / np.maximum(sizes, 1), 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finder(Adversary):
-    """An adversary knows a few items of each person, picks one who matches in the release, right or wrong.
-
-    Of those who fit in the original, the release may show only some, and the target need not be among them:
-    of ``F`` persons who fit in the original and ``f`` in the release, the target is picked with a chance of
-    one over the larger number. The risk is the mean over targets, the share of persons who are expected to be
-    found; it is 0 for a target who matches nobody in the release. Unlike that of the marketer, who takes for
-    granted that the target is there, it does not rise where a method leaves persons out.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from sequester.data.schema import Schema
-    >>> from sequester.data.table import EventTable
-    >>> frame = pl.DataFrame({"user": list("1122"), "n": [1, 2] * 2, "page": list("abab")})
-    >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
-    >>> released = EventTable(frame.filter(pl.col("user") == "1"), table.schema)
-    >>> risk = Finder(kind="ordered", known=2).run(released, original=table)
-    >>> risk.value, risk.raw.value
-    (0.5, 0.5)
-
-    References
-    ----------
-    Dankar, El Emam (2010), A method for evaluating marketer re-identification risk.
-    """
-
-    goal: ClassVar[str] = "presence"
-    measures: ClassVar[tuple[str, ...]] = ("found",)
-
-    measure: str = "found"
-    """What is counted."""
-
-    def judge(self, context: AttackContext) -> Risk:
-        """Run in a context that is ready."""
-        found = self._find(context)
-        raw, release, control = (_mean_chance(each) for each in found)
-        chance = 1 / max(found.raw.evidence.n_persons, 1)
-        return self._risk(context, found, (raw, release, control), baseline=chance)
-
-
-def _mean_chance(trial: Trial) -> Proportion:
-    sizes = trial.candidates.sizes
-    largest = np.maximum(np.maximum(sizes, trial.in_original.sizes), 1)
-    return mean_of(np.where(sizes > 0, 1 / largest, 0.0))
+                return largest_of(chances)
 
 
 Event = dict[str, str]

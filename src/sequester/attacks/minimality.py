@@ -10,13 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations, product
 from math import factorial, prod
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester._validation import one_of
 from sequester.attacks.domain import value_names, values_of
-from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, largest_of, mean_of
+from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, largest_of, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import SequesterError
 from sequester.mining.support import supports_of_codes
@@ -49,9 +48,6 @@ MOST_COLUMNS = 12
 """Quasi-identifiers; with more of them a method takes minutes to run it many times."""
 MOST_WORLDS = 50
 """Permutations of sensitive values that are tried; all of them where there are no more."""
-
-MinimalityMeasure = Literal["minimality", "surest_minimality"]
-"""The mean or the largest belief."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,7 @@ class PossibleWorlds:
         return cls(has, is_open, shown, believed / max(n_fit, 1), n_tried, n_fit, is_all)
 
 
-def minimality_risk(worlds: PossibleWorlds, *, kind: str, measure: MinimalityMeasure = "minimality") -> Risk:
+def minimality_risks(worlds: PossibleWorlds, *, kind: str) -> list[Risk]:
     """Return what an adversary who knows all quasi-identifiers and the method believes of protected values.
 
     The release tells which sensitive values are among those who look the same. Of all ways to permute these
@@ -132,42 +128,47 @@ def minimality_risk(worlds: PossibleWorlds, *, kind: str, measure: MinimalityMea
     ...     n_fit=1,
     ...     is_all=True,
     ... )
-    >>> risk = minimality_risk(worlds, kind="everybody")
-    >>> risk.value, risk.control.value
-    (1.0, 0.5)
+    >>> [(risk.value, risk.control.value) for risk in minimality_risks(worlds, kind="everybody")]
+    [(1.0, 0.5), (1.0, 0.5)]
 
     References
     ----------
     Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
     """
-    one_of("measure", measure, get_args(MinimalityMeasure))
     asked = worlds.has & worlds.is_open[:, None]
     shares = worlds.has.mean(axis=0) if worlds.has.size else np.zeros(worlds.has.shape[1])
-    if measure == "minimality":
-        estimate = exact_mean if worlds.is_all else mean_of
-        release = estimate(worlds.believed[asked]) if worlds.n_fit else NOTHING
-        control = exact_mean(worlds.shown[asked])
-        baseline = float(np.broadcast_to(shares, worlds.has.shape)[asked].mean()) if asked.any() else 0.0
-    else:
-        largest = float(worlds.believed[worlds.is_open].max(initial=0.0))
-        release = exact(largest)
-        if not worlds.n_fit:
-            release = NOTHING
-        elif not worlds.is_all:
-            drawn = Proportion.drawn(round(largest * worlds.n_fit), worlds.n_fit)
-            release = Proportion(largest, (drawn.interval[0], 1.0))
-        control = exact(float(worlds.shown[worlds.is_open].max(initial=0.0)))
-        baseline = float(shares.max(initial=0.0))
-    return Risk.of(
-        release,
-        baseline,
-        control,
-        raw=exact(float(asked.any())),
-        name=measure,
-        kind=kind,
-        targets=int(asked.sum()),
-        control_of="no reasoning",
-    )
+    mean = mean_of(worlds.believed[asked], is_all=worlds.is_all) if worlds.n_fit else NOTHING
+    surest = largest_of(worlds.believed[worlds.is_open], is_all=worlds.is_all)
+    if not worlds.is_all:
+        drawn = Proportion.drawn(round(surest.value * worlds.n_fit), worlds.n_fit)
+        surest = Proportion(surest.value, (drawn.interval[0], 1.0))
+    at_random = np.broadcast_to(shares, worlds.has.shape)[asked]
+    return [
+        Risk.of(
+            release,
+            baseline,
+            control,
+            raw=exact(float(asked.any())),
+            name=name,
+            kind=kind,
+            targets=int(asked.sum()),
+            control_of="no reasoning",
+        )
+        for name, release, baseline, control in (
+            (
+                "minimality",
+                mean,
+                float(at_random.mean()) if at_random.size else 0.0,
+                mean_of(worlds.shown[asked], is_all=True),
+            ),
+            (
+                "surest_minimality",
+                surest,
+                float(shares.max(initial=0.0)),
+                largest_of(worlds.shown[worlds.is_open].ravel(), is_all=True),
+            ),
+        )
+    ]
 
 
 def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
@@ -198,7 +199,7 @@ def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
         # So few persons cannot satisfy this promise.
         return []
     case.progress(1.0, "attacked")
-    return [minimality_risk(worlds, kind=kind, measure=measure) for measure in get_args(MinimalityMeasure)]
+    return minimality_risks(worlds, kind=kind)
 
 
 def _events_of(table: EventTable, sources: Counts) -> Counts:
@@ -266,9 +267,6 @@ def _has(table: EventTable) -> Mask:
 MOST_TARGETS = 1_000
 """Persons whose whole sequence is known, at most."""
 
-DestinationMeasure = Literal["destination", "surest_destination"]
-"""The mean or the largest chance."""
-
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
@@ -307,12 +305,7 @@ class Destinations:
         n_released = int((lengths > 0).sum())
         codes, offsets = gather_rows(original.codes, original.person_offsets, persons.astype(np.int64))
         fitting = supports_of_codes(
-            codes,
-            offsets,
-            original.codebook,
-            after,
-            released.codebook,
-            engine=engine,
+            codes, offsets, original.codebook, after, released.codebook, engine=engine
         )
         return cls(
             np.where(is_out, 1 / after.weights[after.row_of_person[persons]], 0.0),
@@ -323,7 +316,7 @@ class Destinations:
         )
 
 
-def destination_risk(found: Destinations, *, measure: DestinationMeasure = "destination") -> Risk:
+def destination_risks(found: Destinations) -> list[Risk]:
     """Return the chance of an adversary who knows a person's whole sequence, and how the method works.
 
     A method that changes a sequence only where it must leaves frequent ones alone, and brings others where it
@@ -336,33 +329,29 @@ def destination_risk(found: Destinations, *, measure: DestinationMeasure = "dest
     --------
     >>> from sequester.data.sequences import Sequences
     >>> rows = Sequences.from_rows(["a", "ab", "ab"])
-    >>> risk = destination_risk(
-    ...     Destinations.of(rows, rows, targets=9, seed="any"), measure="surest_destination"
-    ... )
-    >>> risk.value, risk.control.value
+    >>> _, surest = destination_risks(Destinations.of(rows, rows, targets=9, seed="any"))
+    >>> surest.value, surest.control.value
     (1.0, 0.5)
     """
-    one_of("measure", measure, get_args(DestinationMeasure))
-    release, control, raw = (
-        _estimate(each, measure, is_everybody=found.is_everybody)
-        for each in (found.reasoned, found.fitting, found.raw)
-    )
-    return Risk.of(
-        release,
-        1 / max(found.n_released, 1),
-        control,
-        raw=raw,
-        name=measure,
-        kind="whole_sequence",
-        targets=len(found.reasoned),
-        control_of="no reasoning",
-    )
-
-
-def _estimate(chances: Chances, measure: DestinationMeasure, *, is_everybody: bool) -> Proportion:
-    if measure == "destination":
-        return exact_mean(chances) if is_everybody else mean_of(chances)
-    return exact(float(chances.max(initial=0.0))) if is_everybody else largest_of(chances)
+    risks = []
+    for name, estimate in (("destination", mean_of), ("surest_destination", largest_of)):
+        release, control, raw = (
+            estimate(chances, is_all=found.is_everybody)
+            for chances in (found.reasoned, found.fitting, found.raw)
+        )
+        risks.append(
+            Risk.of(
+                release,
+                1 / max(found.n_released, 1),
+                control,
+                raw=raw,
+                name=name,
+                kind="whole_sequence",
+                targets=len(found.reasoned),
+                control_of="no reasoning",
+            )
+        )
+    return risks
 
 
 def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
@@ -383,4 +372,4 @@ def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
         histories, case.original.sequences, targets=case.targets, seed=case.seed, engine=case.engine
     )
     case.progress(1.0, "attacked")
-    return [destination_risk(found, measure=measure) for measure in get_args(DestinationMeasure)]
+    return destination_risks(found)

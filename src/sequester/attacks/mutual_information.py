@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester._validation import one_of
 from sequester.attacks.context import permute
-from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
+from sequester.attacks.risk import Risk, exact, largest_of, mean_of
 from sequester.datasets.draws import generator
-from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.mutual_information import count_fitting, count_spelled, measure_leakage, tuple_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
     from sequester._typing import Counts, Mask
@@ -30,12 +27,6 @@ if TYPE_CHECKING:
     from sequester.privacy.mutual_information import Leakage, Measure, MutualInformationPrivacy
 
     Chances = npt.NDArray[np.float64]
-
-
-PositionKnowledge = Literal["taxonomy", "mapping"]
-"""What is known beside the pattern; see `position_risk`."""
-PositionMeasure = Literal["position", "surest_position", "leakage", "paper_leakage"]
-"""What is counted; see `position_risk`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +163,7 @@ class PatternPositions:
         return [each in above for each in labels]
 
 
-def position_risk(
-    places: PatternPositions,
-    *,
-    kind: PositionKnowledge = "mapping",
-    measure: PositionMeasure = "position",
-) -> Risk:
+def position_risks(places: PatternPositions) -> list[Risk]:
     """Return the success of an adversary who knows a secret pattern and points at places in the release.
 
     Who knows the ``taxonomy`` points at any index tuple within the window that may have been the pattern. Who
@@ -196,7 +182,7 @@ def position_risk(
     >>> model = MutualInformationPrivacy(sensitive=frozenset({("a", "b")}), window=2, max_leakage=0.6)
     >>> released = Sequences.from_rows(["AAAxAA"])
     >>> places = PatternPositions.of(model, released, symbol_table(["aabxab"]), targets=9, seed="any")
-    >>> risk = position_risk(places, measure="leakage")
+    >>> risk = position_risks(places)[3]
     >>> round(risk.value, 3), risk.bound, risk.is_within
     (0.413, 0.6, True)
 
@@ -204,45 +190,39 @@ def position_risk(
     ----------
     Bonomi, Fan, Jin (2016), Definition 2 and Equation 2.
     """
-    one_of("kind", kind, get_args(PositionKnowledge))
-    one_of("measure", measure, get_args(PositionMeasure))
-    if kind == "taxonomy" and measure != "position":
-        msg = f"measure must be position where the kind is taxonomy, got {measure!r}"
-        raise ParameterError(msg)
     prior = places.prior
     right, alike = places.by_chance()
     chances: Chances = right / np.maximum(alike, 1)
-    bound: float | None = None
-    baseline = 0.0
-    if measure in ("leakage", "paper_leakage"):
-        is_exact = measure == "leakage"
-        worst, bound = _worst_share(places, "exact" if is_exact else "paper")
-        by_chance = _informed(places, right, alike) if is_exact else _gained(chances, prior)
-        release, control = _largest(worst, places), _largest(by_chance, places)
-    elif measure == "surest_position":
-        release, control = _largest(places.measured.posterior[places.has], places), _largest(chances, places)
-        baseline = float(prior.max(initial=0.0))
-    else:
-        mean: Callable[[Chances], Proportion] = exact_mean if places.is_everybody else mean_of
-        if kind == "taxonomy":
-            release, control = (mean(_pointed(places, each)) for each in (places.released, places.control))
-        else:
-            release, control = mean(places.posterior), mean(chances)
-        claimed = places.claimed()
-        baseline = float(prior.mean()) if prior.size else 0.0
-        bound = float(claimed.mean()) if claimed.size else None
+    mean = partial(mean_of, is_all=places.is_everybody)
+    largest = partial(largest_of, is_all=places.is_everybody)
+    claimed, chance = places.claimed(), float(prior.mean()) if prior.size else 0.0
+    most = float(claimed.mean()) if claimed.size else None
+    pointed, by_chance = (mean(_pointed(places, data)) for data in (places.released, places.control))
+    surest, likeliest = places.measured.posterior[places.has], float(prior.max(initial=0.0))
+    (leaked, bound), (paper_leaked, paper_bound) = (_worst_share(places, each) for each in ("exact", "paper"))
+    learned, gained = _informed(places, right, alike), _gained(chances, prior)
+    found: list[tuple[str, str, Proportion, Proportion, float, float | None]] = [
+        ("position", "taxonomy", pointed, by_chance, chance, most),
+        ("position", "mapping", mean(places.posterior), mean(chances), chance, most),
+        ("surest_position", "mapping", largest(surest), largest(chances), likeliest, None),
+        ("leakage", "mapping", largest(leaked), largest(learned), 0.0, bound),
+        ("paper_leakage", "mapping", largest(paper_leaked), largest(gained), 0.0, paper_bound),
+    ]
     n_pairs = int(places.has.sum())
-    return Risk.of(
-        release,
-        baseline,
-        control,
-        raw=exact(1.0 if n_pairs else 0.0),
-        name=measure,
-        kind=kind,
-        known=max((len(each) for each in places.measured.patterns), default=0),
-        bound=bound,
-        targets=n_pairs,
-    )
+    return [
+        Risk.of(
+            release,
+            baseline,
+            control,
+            raw=exact(1.0 if n_pairs else 0.0),
+            name=name,
+            kind=kind,
+            known=max((len(each) for each in places.measured.patterns), default=0),
+            bound=bound,
+            targets=n_pairs,
+        )
+        for name, kind, release, control, baseline, bound in found
+    ]
 
 
 def attack_positions(model: MutualInformationPrivacy, case: Case) -> list[Risk]:
@@ -253,13 +233,9 @@ def attack_positions(model: MutualInformationPrivacy, case: Case) -> list[Risk]:
     case.progress(0.0, "attacking (places of patterns)")
     places = PatternPositions.of(model, case.histories, case.original, targets=case.targets, seed=case.seed)
     case.progress(0.7, "attacking (places of patterns, by the taxonomy)")
-    measures: list[PositionMeasure] = ["position", "surest_position", "leakage"]
-    if model.measure == "paper":
-        measures.append("paper_leakage")
-    risks = [position_risk(places, kind="taxonomy")]
-    risks += [position_risk(places, measure=measure) for measure in measures]
+    risks = position_risks(places)
     case.progress(1.0, "attacked")
-    return risks
+    return risks if model.measure == "paper" else risks[:-1]
 
 
 def _pointed(places: PatternPositions, data: Sequences) -> Chances:
@@ -311,7 +287,3 @@ def _gained(posterior: Chances, prior: Chances) -> Chances:
     is_open = (prior < 1) & (posterior > prior)
     gained: Chances = 1 - np.log2(posterior[is_open]) / np.log2(prior[is_open])
     return gained
-
-
-def _largest(values: Chances, places: PatternPositions) -> Proportion:
-    return exact(float(values.max(initial=0.0))) if places.is_everybody else largest_of(values)

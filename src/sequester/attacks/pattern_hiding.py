@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from math import factorial, prod
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -12,16 +13,16 @@ import numpy as np
 
 from sequester._validation import one_of
 from sequester.attacks.context import permute
-from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
+from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
 from sequester.mining.frequent import frequent
-from sequester.mining.support import mark_new_pairs, supporters, supports
+from sequester.mining.support import mark_new_pairs, sequences_of, supporters, supports
 from sequester.privacy.pattern_hiding import UNSEEN
 from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -40,10 +41,8 @@ MOST_ORDERS = 100_000
 MOST_PATTERNS = 500_000
 """Patterns that an adversary mines; where there are more, what they would find is not known."""
 
-SuspectMeasure = Literal["suspects", "exposed"]
-"""The share of suspects that are secret, or of secrets that are suspects."""
-Nearness = Literal["at_threshold", "near_threshold"]
-"""One supporter short of the threshold, or up to a tenth of it."""
+DataName = Literal["original", "released", "control"]
+"""Where patterns are counted; see `Secrets`."""
 OrderKnowledge = Literal["orders", "plausible_orders", "near_orders", "used_orders"]
 """How orders are excluded; see `order_risk`."""
 
@@ -74,7 +73,7 @@ class Secrets:
         promise = model.about(original)
         patterns = tuple(sorted(promise.sensitive))
         counts = supports(patterns, original).tolist()
-        after = released if not hasattr(released, "sequences") else released.sequences
+        after = sequences_of(released)
         return cls(
             patterns,
             int(promise.min_support),
@@ -94,7 +93,11 @@ class Secrets:
         """How far below the threshold is near it: a tenth of it, at least one."""
         return max(1, self.threshold // 10)
 
-    def mined(self, name: Literal["original", "released", "control"]) -> Counts | None:
+    def data(self, name: DataName) -> Sequences:
+        """Return the events of one of the three."""
+        return {"original": self.original, "released": self.released, "control": self.control}[name]
+
+    def mined(self, name: DataName) -> Counts | None:
         """Return the supports of all patterns as long as secret ones that may be suspected; None: too many.
 
         In the original those are the frequent ones, otherwise all from the lowest place of the band on.
@@ -104,7 +107,7 @@ class Secrets:
             low = self.threshold if name == "original" else max(self.threshold - self.band, 1)
             try:
                 found = frequent(
-                    getattr(self, name),
+                    self.data(name),
                     min_support=low,
                     min_length=lengths[0],
                     max_length=lengths[-1],
@@ -116,9 +119,7 @@ class Secrets:
         return self._mined[name]
 
 
-def suspicion_risk(
-    secrets: Secrets, *, kind: Nearness = "at_threshold", measure: SuspectMeasure = "suspects"
-) -> Risk:
+def suspicion_risks(secrets: Secrets) -> list[Risk]:
     """Return the success of an adversary who suspects every pattern right below the threshold.
 
     Methods hide a pattern by as few changes as they can, so that it ends where it is just allowed to be.
@@ -134,7 +135,7 @@ def suspicion_risk(
     >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
     >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3)
     >>> secrets = Secrets.of(model, released, original, seed="any")
-    >>> risk = suspicion_risk(secrets)
+    >>> risk = suspicion_risks(secrets)[0]
     >>> risk.value, risk.targets, risk.baseline
     (1.0, 1, 0.25)
 
@@ -142,45 +143,47 @@ def suspicion_risk(
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (i).
     """
-    one_of("kind", kind, get_args(Nearness))
-    one_of("measure", measure, get_args(SuspectMeasure))
-    band = secrets.band if kind == "near_threshold" else 1
-    below = range(max(secrets.threshold - band, 1), secrets.threshold)
-    release, n_suspects = _count_suspects(secrets, measure, "released", below)
-    control, _ = _count_suspects(secrets, measure, "control", below)
-    raw, _ = _count_suspects(
-        secrets, measure, "original", range(secrets.threshold, secrets.original.n_persons + 1)
-    )
     n_symbols = len(secrets.released.codebook)
     n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
-    named = len(secrets.patterns) if measure == "suspects" else n_suspects
-    return Risk.of(
-        release,
-        min(named / max(n_all, 1.0), 1.0),
-        control,
-        raw=raw,
-        name=measure,
-        kind=kind,
-        targets=n_suspects if measure == "suspects" else len(secrets.hidden),
-    )
+    risks = []
+    for kind, band in (("at_threshold", 1), ("near_threshold", secrets.band)):
+        below = range(max(secrets.threshold - band, 1), secrets.threshold)
+        frequent = range(secrets.threshold, secrets.original.n_persons + 1)
+        (release, n_suspects), (control, _), (raw, _) = (
+            _count_suspects(secrets, *where)
+            for where in (("released", below), ("control", below), ("original", frequent))
+        )
+        for name, named, targets in (
+            ("suspects", len(secrets.patterns), n_suspects),
+            ("exposed", n_suspects, len(secrets.hidden)),
+        ):
+            chance = min(named / max(n_all, 1.0), 1.0)
+            risks.append(
+                Risk.of(
+                    release[name], chance, control[name], raw=raw[name], name=name, kind=kind, targets=targets
+                )
+            )
+    return risks
 
 
-def _count_suspects(
-    secrets: Secrets,
-    measure: SuspectMeasure,
-    name: Literal["original", "released", "control"],
-    band: range,
-) -> tuple[Proportion, int]:
-    """Return the share that is asked for, and how many suspects there are."""
+def _count_suspects(secrets: Secrets, name: DataName, band: range) -> tuple[dict[str, Proportion], int]:
+    """Return the shares of suspects that are secret and of secrets that are suspects, and all suspects."""
     mined = secrets.mined(name)
     if mined is None:
         # More than anybody can look through: what they would find is anything from nothing to all.
-        return NOTHING, 0
-    n_suspects = int(((mined >= band.start) & (mined < band.stop)).sum())
-    among = secrets.patterns if measure == "suspects" else secrets.hidden
-    counts = supports(among, getattr(secrets, name))
-    found = int(((counts >= band.start) & (counts < band.stop)).sum())
-    return Proportion.counted(found, n_suspects if measure == "suspects" else len(among)), n_suspects
+        return {"suspects": NOTHING, "exposed": NOTHING}, 0
+    n_suspects, n_secret, n_hidden = (
+        int(((counts >= band.start) & (counts < band.stop)).sum())
+        for counts in (
+            mined,
+            *(supports(each, secrets.data(name)) for each in (secrets.patterns, secrets.hidden)),
+        )
+    )
+    shares = {
+        "suspects": Proportion.counted(n_secret, n_suspects),
+        "exposed": Proportion.counted(n_hidden, len(secrets.hidden)),
+    }
+    return shares, n_suspects
 
 
 def order_risk(
@@ -243,10 +246,9 @@ def order_risk(
         return _pick(may_be & (counts >= low) & (counts < high), starts, mine)
 
     is_all = len(asked) == sum(n_orders(pattern) > 1 for pattern in secrets.hidden)
-    estimate = exact_mean if is_all else mean_of
-    release = estimate(chances(secrets.released))
+    estimate = partial(mean_of, is_all=is_all)
     return Risk.of(
-        release,
+        estimate(chances(secrets.released)),
         float((1 / np.diff(starts)).mean()) if asked else 0.0,
         estimate(chances(secrets.control)),
         raw=estimate(_pick(may_be & (before >= secrets.threshold), starts, mine)),
@@ -264,11 +266,7 @@ def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
         return []
     case.progress(0.0, "attacking (hidden patterns)")
     secrets = Secrets.of(model, case.released, case.original, seed=case.seed)
-    risks = [
-        suspicion_risk(secrets, kind=kind, measure=measure)
-        for kind in get_args(Nearness)
-        for measure in get_args(SuspectMeasure)
-    ]
+    risks = suspicion_risks(secrets)
     case.progress(0.5, "attacking (orders of hidden patterns)")
     kinds: tuple[OrderKnowledge, ...] = ("orders", "plausible_orders", "near_orders")
     risks += [order_risk(secrets, seed=case.seed, kind=kind) for kind in kinds]
@@ -276,9 +274,7 @@ def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
     if isinstance(spread, Mapping):
         risks.append(order_risk(secrets, seed=case.seed, kind="used_orders", **spread))
     case.progress(0.8, "attacking (implausible orders)")
-    risks.append(recognition_risk(secrets, model))
-    if secrets.implausible:
-        risks.append(recognition_risk(secrets, model, kind="forbidden"))
+    risks += recognition_risks(secrets, model)
     case.progress(1.0, "attacked")
     return risks
 
@@ -335,30 +331,22 @@ def distinct_orders(pattern: Pattern) -> list[Pattern]:
     >>> distinct_orders(("b", "a", "a"))
     [('a', 'a', 'b'), ('a', 'b', 'a'), ('b', 'a', 'a')]
     """
-    order = sorted(pattern)
-    orders = [tuple(order)]
-    while True:
-        # The next one in label order: the last place that can grow grows as little as it can.
-        place = len(order) - 2
-        while place >= 0 and order[place] >= order[place + 1]:
-            place -= 1
-        if place < 0:
-            return orders
-        other = next(i for i in range(len(order) - 1, place, -1) if order[i] > order[place])
-        order[place], order[other] = order[other], order[place]
-        order[place + 1 :] = reversed(order[place + 1 :])
-        orders.append(tuple(order))
+    if not pattern:
+        return [()]
+    firsts = {label: pattern.index(label) for label in sorted(set(pattern))}
+    return [
+        (label, *order)
+        for label, place in firsts.items()
+        for order in distinct_orders((*pattern[:place], *pattern[place + 1 :]))
+    ]
 
 
-Implausible = Literal["unseen_pairs", "forbidden"]
-"""Two items in an order that nobody had, or a pattern that was declared implausible and that nobody had."""
+def recognition_risks(secrets: Secrets, model: PatternHiding) -> list[Risk]:
+    """Return the shares of released persons whose records show an order that does not happen.
 
-
-def recognition_risk(secrets: Secrets, model: PatternHiding, *, kind: Implausible = "unseen_pairs") -> Risk:
-    """Return the share of released persons whose records show an order that does not happen.
-
-    ``recognized`` is the share of released persons whose records show such an order. A release that was told
-    to bring in none (``forbidden``) claims that there is nobody.
+    That is two items in an order that nobody had (``unseen_pairs``), or a pattern that was declared
+    implausible and that nobody had (``forbidden``), if any was. A release that was told to bring in none
+    claims that there is nobody.
 
     Examples
     --------
@@ -367,42 +355,33 @@ def recognition_risk(secrets: Secrets, model: PatternHiding, *, kind: Implausibl
     >>> from sequester.testing import symbol_table
     >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
     >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3, forbidden="unseen")
-    >>> risk = recognition_risk(Secrets.of(model, released, original, seed="any"), model)
+    >>> (risk,) = recognition_risks(Secrets.of(model, released, original, seed="any"), model)
     >>> risk.value, risk.bound, risk.is_within
     (0.6, 0.0, False)
     """
-    one_of("kind", kind, get_args(Implausible))
-    if kind == "forbidden":
-        known = [each for each in secrets.implausible if not supporters(each, secrets.original).any()]
-        release, control = (
-            _proportion(_mark_any(known, data)) for data in (secrets.released, secrets.control)
+    known = [each for each in secrets.implausible if not supporters(each, secrets.original).any()]
+
+    def mark_known(data: Sequences) -> Mask:
+        marks = np.zeros(data.n_persons, np.bool_)
+        for each in known:
+            marks |= supporters(each, data)
+        return marks
+
+    ways: list[tuple[str, Callable[[Sequences], Mask], bool]] = [
+        ("unseen_pairs", partial(mark_new_pairs, original=secrets.original), model.forbidden == UNSEEN)
+    ]
+    if secrets.implausible:
+        ways.append(("forbidden", mark_known, bool(known)))
+    return [
+        Risk.of(
+            mean_of(mark(secrets.released), is_all=True),
+            0.0,
+            mean_of(mark(secrets.control), is_all=True),
+            raw=exact(0.0),
+            name="recognized",
+            kind=kind,
+            bound=0.0 if claims else None,
+            targets=secrets.released.n_persons,
         )
-        claims = bool(known)
-    else:
-        release, control = (
-            _proportion(mark_new_pairs(data, secrets.original))
-            for data in (secrets.released, secrets.control)
-        )
-        claims = model.forbidden == UNSEEN
-    return Risk.of(
-        release,
-        0.0,
-        control,
-        raw=exact(0.0),
-        name="recognized",
-        kind=kind,
-        bound=0.0 if claims else None,
-        targets=secrets.released.n_persons,
-    )
-
-
-def _mark_any(patterns: Iterable[Pattern], data: Sequences) -> Mask:
-    """Mark the persons who have any of the patterns."""
-    marked = np.zeros(data.n_persons, np.bool_)
-    for pattern in patterns:
-        marked |= supporters(pattern, data)
-    return marked
-
-
-def _proportion(marked: Mask) -> Proportion:
-    return exact(float(marked.mean()) if marked.size else 0.0)
+        for kind, mark, claims in ways
+    ]

@@ -82,18 +82,6 @@ NOTHING = Proportion(0.0, (0.0, 1.0))
 """What is known of a share of which nothing was drawn."""
 
 
-def exact_mean(values: npt.NDArray[np.float64]) -> Proportion:
-    """Return the mean of numbers that are known for everybody; 0 where there is nobody.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> exact_mean(np.array([0.5, 1.0])), exact_mean(np.array([]))
-    (Proportion(value=0.75, interval=(0.75, 0.75)), Proportion(value=0.0, interval=(0.0, 0.0)))
-    """
-    return exact(float(values.mean()) if values.size else 0.0)
-
-
 def exact(value: float) -> Proportion:
     """Return a number that is known and not drawn.
 
@@ -105,8 +93,10 @@ def exact(value: float) -> Proportion:
     return Proportion(value, (value, value))
 
 
-def mean_of(values: npt.NDArray[np.float64]) -> Proportion:
+def mean_of(values: npt.NDArray[np.float64 | np.bool_], *, is_all: bool = False) -> Proportion:
     """Estimate the mean of numbers from 0 to 1, with an interval that holds for whatever they are.
+
+    Where they are known for everybody (`is_all`) the mean is exact, and 0 where there is nobody.
 
     The interval is what Hoeffding's bound in relative entropy leaves; it covers the mean in at least 95 % of
     draws for any distribution. Where all numbers are 0, or all are 1, it is that of Clopper and Pearson.
@@ -116,11 +106,15 @@ def mean_of(values: npt.NDArray[np.float64]) -> Proportion:
     >>> mean = mean_of(np.zeros(100))
     >>> mean.interval[0], round(mean.interval[1], 4), round(Proportion.drawn(0, 100).interval[1], 4)
     (0.0, 0.0362, 0.0362)
+    >>> mean_of(np.array([0.5, 1.0]), is_all=True), mean_of(np.array([]), is_all=True)
+    (Proportion(value=0.75, interval=(0.75, 0.75)), Proportion(value=0.0, interval=(0.0, 0.0)))
 
     References
     ----------
     Hoeffding (1963), Theorem 1, Eq. 2.1.
     """
+    if is_all:
+        return exact(float(values.mean()) if values.size else 0.0)
     if not values.size:
         return NOTHING
     mean = min(max(float(values.mean()), 0.0), 1.0)
@@ -151,8 +145,8 @@ def _entropy(mean: float, other: float) -> float:
     return heads + tails
 
 
-def largest_of(values: npt.NDArray[np.float64]) -> Proportion:
-    """Return the largest number that was drawn; of all others it is only known that they are at most 1.
+def largest_of(values: npt.NDArray[np.float64], *, is_all: bool = False) -> Proportion:
+    """Return the largest number; of those that were not drawn it is only known that they are at most 1.
 
     Examples
     --------
@@ -160,18 +154,7 @@ def largest_of(values: npt.NDArray[np.float64]) -> Proportion:
     Proportion(value=0.5, interval=(0.5, 1.0))
     """
     largest = float(values.max(initial=0.0))
-    return Proportion(largest, (largest, 1.0))
-
-
-def larger_of(one: Proportion, other: Proportion) -> Proportion:
-    """Return the larger of two largest numbers that were met.
-
-    Examples
-    --------
-    >>> larger_of(Proportion(0.5, (0.5, 1.0)), Proportion(0.2, (0.2, 1.0)))
-    Proportion(value=0.5, interval=(0.5, 1.0))
-    """
-    return max(one, other, key=lambda each: each.value)
+    return Proportion(largest, (largest, largest if is_all else 1.0))
 
 
 def proportion_of(marked: npt.NDArray[np.bool_]) -> Proportion:

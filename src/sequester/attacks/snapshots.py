@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import TYPE_CHECKING, Literal, get_args
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from sequester._validation import one_of
-from sequester.attacks.risk import Risk, exact, exact_mean, mean_of
+from sequester.attacks.risk import Risk, exact, largest_of, mean_of
 from sequester.data.text import as_text
 from sequester.datasets.draws import generator
 from sequester.errors import InputError, SequesterError
@@ -27,17 +26,16 @@ if TYPE_CHECKING:
     from sequester.attacks.context import Case, Stream
     from sequester.attacks.risk import Proportion
     from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.privacy.l_diversity import LDiversity, LEligibility
 
     Amounts = npt.NDArray[np.float64]
-    Key = tuple[int, tuple[str, ...]]
-    """A snapshot, and the quasi-identifiers of records in it."""
-    Index = dict[Key, set[int]]
-    """The values that are possible for a person with these quasi-identifiers in this snapshot."""
 
 
 SLOT, VALUE = "slot", "value"
 """Columns of `Snapshots.cells`."""
+PERSON, EVENT, TRUTH = "person", "event", "truth"
+"""Columns of what is tried: whose event it is, its number, and the value that it really has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +263,11 @@ def guess_original(table: EventTable, *, sensitive: str) -> Proportion:
 
 
 def _guess(records: pl.DataFrame, known: Sequence[str], sensitive: str) -> Proportion:
-    columns = {key: records[name] for key, name in zip(_keys(known), known, strict=True)}
-    named = pl.DataFrame({**columns, "value": records[sensitive]})
+    # By numbers, because a column may be named as the value is.
+    columns = {f"known {place}": records[name] for place, name in enumerate(known)}
+    named = pl.DataFrame({**columns, VALUE: records[sensitive]})
     counts = named.group_by(named.columns).agg(pl.len().cast(pl.Int64).alias(COUNT))
-    return _mean_chance(counts.drop("value"), list(columns))
+    return _mean_chance(counts.drop(VALUE), list(columns))
 
 
 def _mean_chance(counts: pl.DataFrame, by: Sequence[str]) -> Proportion:
@@ -278,17 +277,13 @@ def _mean_chance(counts: pl.DataFrame, by: Sequence[str]) -> Proportion:
     return exact(float(chances[COUNT].sum()) / total if total else 0.0)
 
 
-RecordPlace = Literal["snapshot", "group"]
-"""Where a record is known to be: in a published snapshot, or in a group of it."""
-ArrivalMeasure = Literal["arrival", "surest_arrival", "moved"]
-"""What is counted; see `arrival_risk`."""
 MOST_REMADE = 300_000
 """Events of an original that is done again, to see which records were moved."""
 
 
-def snapshot_risk(
-    snapshots: Snapshots, control: Snapshots, *, level: object, kind: RecordPlace = "snapshot"
-) -> Risk:
+def snapshot_risks(
+    snapshots: Snapshots, control: Snapshots, *, level: object, by_group: bool = False
+) -> list[Risk]:
     """Return the largest share of one value where a record is known to be: in a snapshot, or a group of it.
 
     ``confidence`` is the largest share that one value has. This is what l is about.
@@ -306,52 +301,42 @@ def snapshot_risk(
     >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
     >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
     >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
-    >>> risk = snapshot_risk(snapshots, snapshots, level=2)
+    >>> (risk,) = snapshot_risks(snapshots, snapshots, level=2)
     >>> risk.value, risk.raw.value, risk.bound
     (0.5, 0.75, 0.5)
     """
-    one_of("kind", kind, get_args(RecordPlace))
     everything = snapshots.published.sum(axis=0)
-    release = _largest_among(snapshots, kind)
-    return Risk.of(
-        release,
-        float(everything.max(initial=0) / max(everything.sum(), 1)),
-        _largest_among(control, kind),
-        raw=exact(_largest_share(snapshots.came)),
-        name="confidence",
-        kind=kind,
-        bound=float(1 / exact_level(level)),
-        targets=int(everything.sum()),
-    )
+    return [
+        Risk.of(
+            _largest_among(snapshots, known),
+            float(everything.max(initial=0) / max(everything.sum(), 1)),
+            _largest_among(control, known),
+            raw=_surest(snapshots.came, snapshots.came),
+            name="confidence",
+            kind=known[-1].replace(SLOT, "snapshot"),
+            bound=float(1 / exact_level(level)),
+            targets=int(everything.sum()),
+        )
+        for known in ([SLOT], [SLOT, GROUP])[: 1 + by_group]
+    ]
 
 
-def _largest_among(snapshots: Snapshots, kind: RecordPlace) -> Proportion:
-    if kind == "snapshot":
-        return exact(_largest_share(snapshots.published))
-    shares = (
-        snapshots.cells.group_by(SLOT, GROUP, VALUE)
-        .agg(pl.col(COUNT).sum())
-        .group_by(SLOT, GROUP)
-        .agg((pl.col(COUNT).max() / pl.col(COUNT).sum()).alias("share"))["share"]
-    )
-    return exact(float(np.max(shares.to_numpy(), initial=0.0)))
+def _largest_among(snapshots: Snapshots, known: Sequence[str]) -> Proportion:
+    """Return the largest share of one value among records that have the same in the known columns."""
+    counts = snapshots.cells.group_by(*known, VALUE).agg(pl.col(COUNT).sum())
+    shares = counts.group_by(known).agg(pl.col(COUNT).max() / pl.col(COUNT).sum())
+    return largest_of(shares[COUNT].to_numpy(), is_all=True)
 
 
-def arrival_risk(
-    snapshots: Snapshots,
-    control: Snapshots,
-    *,
-    measure: ArrivalMeasure = "arrival",
-    moved: Counts | None = None,
-) -> Risk:
+def arrival_risks(snapshots: Snapshots, control: Snapshots, *, moved: Counts | None = None) -> list[Risk]:
     """Return what an adversary believes who knows when a record came, how many came then, and the method.
 
     What came when is estimated by `estimate_arrivals`. ``arrival`` is the mean belief in the value that a
     record really has, ``surest_arrival`` the largest belief in any value of a snapshot, as far as it is
     true of the records that came then, ``moved`` the share of records that were moved among those suspected
-    of it, picked by how many of a snapshot and value are suspected. The control is the same person without
-    the reasoning, who takes a snapshot as it is published; for ``moved``, whose reasoning is all there is,
-    permuted values.
+    of it, picked by how many of a snapshot and value are suspected; nobody looks where none were `moved`. The
+    control is the same person without the reasoning, who takes a snapshot as it is published; for ``moved``,
+    whose reasoning is all there is, permuted values.
 
     Examples
     --------
@@ -366,43 +351,31 @@ def arrival_risk(
     >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
     >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
     >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
-    >>> risk = arrival_risk(snapshots, snapshots, measure="surest_arrival")
-    >>> risk.value, risk.control.value
+    >>> _, surest = arrival_risks(snapshots, snapshots)
+    >>> surest.value, surest.control.value
     (0.75, 0.5)
 
     References
     ----------
     Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
     """
-    one_of("measure", measure, get_args(ArrivalMeasure))
     believed, shown, came = estimate_arrivals(snapshots), snapshots.published, snapshots.came
-    targets = int(came.sum())
-    if measure == "moved":
-        truth = np.zeros(shown.shape, np.int64) if moved is None else moved
-        release, control_share = (
-            _caught(each.moved, shown, truth) for each in (believed, estimate_arrivals(control))
-        )
-        raw, baseline = exact(0.0), float(truth.sum() / max(shown.sum(), 1))
-        targets = int(shown[believed.moved > 0].sum())
-    elif measure == "arrival":
-        release, control_share, raw = (
-            exact_mean(_belief(amounts, snapshots)) for amounts in (believed.came, shown, came)
-        )
-        everything = shown.sum(axis=0) / max(shown.sum(), 1)
-        baseline = float(everything @ came.sum(axis=0) / max(targets, 1))
-    else:
-        release, control_share, raw = (_surest(amounts, came) for amounts in (believed.came, shown, came))
-        baseline = float(np.max(came.sum(axis=0) / max(targets, 1), initial=0.0))
-    return Risk.of(
-        release,
-        baseline,
-        control_share,
-        raw=raw,
-        name=measure,
-        kind="minimality",
-        targets=targets,
-        control_of="shuffled" if measure == "moved" else "no reasoning",
-    )
+    everything, targets = shown.sum(axis=0) / max(shown.sum(), 1), int(came.sum())
+    by_number = float(everything @ came.sum(axis=0) / max(targets, 1))
+    most_frequent = float(np.max(came.sum(axis=0) / max(targets, 1), initial=0.0))
+    risk = partial(Risk.of, kind="minimality", targets=targets, control_of="no reasoning")
+    amounts = believed.came, shown, came
+    release, naive, raw = (mean_of(_belief(each, snapshots), is_all=True) for each in amounts)
+    risks = [risk(release, by_number, naive, raw=raw, name="arrival")]
+    release, naive, raw = (_surest(each, came) for each in amounts)
+    risks.append(risk(release, most_frequent, naive, raw=raw, name="surest_arrival"))
+    if moved is not None and moved.any():
+        guesses = believed.moved, estimate_arrivals(control).moved
+        release, permuted = (_caught(each, shown, moved) for each in guesses)
+        suspects = int(shown[believed.moved > 0].sum())
+        more = {"raw": exact(0.0), "name": "moved", "targets": suspects, "control_of": "shuffled"}
+        risks.append(risk(release, float(moved.sum() / max(shown.sum(), 1)), permuted, **more))
+    return risks
 
 
 def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]:
@@ -413,13 +386,9 @@ def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]
     sensitive = model.sensitive or next(iter(case.original.schema.sensitive))
     snapshots = Snapshots.of(case.tables, case.original, case.stream, sensitive=sensitive)
     control = snapshots.permuted(generator("attack control", case.seed))
-    kinds: tuple[RecordPlace, ...] = ("snapshot", "group") if model.has_groups else ("snapshot",)
-    risks = [snapshot_risk(snapshots, control, level=model.l, kind=kind) for kind in kinds]
-    risks += [arrival_risk(snapshots, control), arrival_risk(snapshots, control, measure="surest_arrival")]
+    risks = snapshot_risks(snapshots, control, level=model.l, by_group=model.has_groups)
     case.progress(0.3, "attacking (records that were moved)")
-    moved = _moved(case, snapshots)
-    if moved is not None and moved.any():
-        risks.append(arrival_risk(snapshots, control, measure="moved", moved=moved))
+    risks += arrival_risks(snapshots, control, moved=_moved(case, snapshots))
     case.progress(0.7, "attacking (persons in several snapshots)")
     risk = intersection_risk(snapshots, case.tables, case.original, targets=case.targets, seed=case.seed)
     if risk.targets:
@@ -446,12 +415,6 @@ def _moved(case: Case, snapshots: Snapshots) -> Counts | None:
     return counts
 
 
-def _largest_share(counts: Counts) -> float:
-    totals = counts.sum(axis=1)
-    shares = counts.max(axis=1, initial=0) / np.maximum(totals, 1)
-    return float(shares.max(initial=0.0))
-
-
 def _belief(amounts: Amounts | Counts, snapshots: Snapshots) -> Amounts:
     """Return, for each record that came, the belief in its value by the amounts of its snapshot."""
     totals = amounts.sum(axis=1, keepdims=True)
@@ -467,7 +430,7 @@ def _surest(amounts: Amounts | Counts, came: Counts) -> Proportion:
     totals = amounts.sum(axis=1, keepdims=True)
     believed = amounts / np.where(totals > 0, totals, 1)
     true = came / np.maximum(came.sum(axis=1, keepdims=True), 1)
-    return exact(float(np.minimum(believed, true).max(initial=0.0)))
+    return largest_of(np.minimum(believed, true), is_all=True)
 
 
 def _caught(suspected: Amounts, shown: Counts, moved: Counts) -> Proportion:
@@ -510,136 +473,62 @@ def intersection_risk(
     >>> risk.value, risk.control.value, risk.targets
     (1.0, 0.5, 1)
     """
-    owners = owners_of(original.person_offsets)
-    chosen, n_fit = _targets(snapshots, owners, original.n_persons, min(targets, MOST_TARGETS), seed)
-    events = np.flatnonzero(np.isin(owners, chosen))
-    names = list(original.schema.quasi)
-    quasi = [as_text(original.frame[name]).fill_null(MISSING) for name in names]
-    known = list(zip(*(each.gather(events).to_list() for each in quasi), strict=True))
-    known = known or [()] * len(events)
-    above = _above(original, names, known)
-    homes = snapshots.homes[events].tolist()
-    slots = [range(home, min(home + snapshots.reach, len(snapshots.labels))) for home in homes]
-    asked = {
-        (slot, lifted)
-        for reached, labels in zip(slots, known, strict=True)
-        for slot in reached
-        for lifted in above[labels]
-    }
-    released = _released(snapshots, tables, names, asked)
-    came = pl.DataFrame(
-        {SLOT: snapshots.homes, **dict(zip(_keys(names), quasi, strict=True)), VALUE: snapshots.codes}
-    )
-    raw = _index(came, _keys(names), set(zip(homes, known, strict=True)))
-    tried: dict[int, list[tuple[set[int], set[int]]]] = {}
-    for event, home, reached, labels in zip(events.tolist(), homes, slots, known, strict=True):
-        keys = ((slot, lifted) for slot in reached for lifted in above[labels])
-        possible: set[int] = set().union(*(released.get(key, set()) for key in keys))
-        tried.setdefault(int(owners[event]), []).append((possible, raw[home, labels]))
-    truth = dict(zip(owners[events].tolist(), snapshots.codes[events].tolist(), strict=True))
-    chances = np.array([_chances(sets, truth[person]) for person, sets in tried.items()])
-    chances = chances.reshape(-1, 3)
-    estimate = exact_mean if len(chosen) == n_fit else mean_of
-    release, single, before = (estimate(chances[:, place]) for place in range(3))
+    columns = {f"known {place}": name for place, name in enumerate(original.schema.quasi)}
+    known = [SLOT, *columns]
+    texts = {key: as_text(original.frame[name]).fill_null(MISSING) for key, name in columns.items()}
+    came = pl.DataFrame({PERSON: owners_of(original.person_offsets), SLOT: snapshots.homes, **texts})
+    came = came.with_columns(pl.Series(VALUE, snapshots.codes)).with_row_index(EVENT)
+    persons = came.group_by(PERSON, maintain_order=True).agg(pl.col(SLOT, VALUE).n_unique())
+    chosen = fit = persons.filter(pl.col(SLOT) > 1, pl.col(VALUE) == 1)[PERSON].to_numpy()
+    if len(fit) > (most := min(targets, MOST_TARGETS)):
+        chosen = np.sort(generator("attack intersection", seed).choice(fit, most, replace=False))
+    events = came.filter(pl.col(PERSON).is_in(chosen)).rename({VALUE: TRUTH})
+    main = next(iter(tables.values()))
+    slots = main[TIME].replace_strict(snapshots.labels, range(len(snapshots.labels)), return_dtype=pl.Int64)
+    shown = pl.DataFrame(
+        {SLOT: slots, GROUP: _groups(main), **{key: main[name] for key, name in columns.items()}}
+    ).unique()
+    published = shown.join(snapshots.cells.select(SLOT, GROUP, VALUE), on=[SLOT, GROUP])
+    # Each event in all snapshots in which it may be published, with all that may be shown of it.
+    stop = pl.min_horizontal(pl.col(SLOT) + snapshots.reach, pl.lit(len(snapshots.labels)))
+    may_be = events.with_columns(pl.int_ranges(pl.col(SLOT), stop).alias(SLOT)).explode(SLOT)
+    for place, (key, name) in enumerate(columns.items(), start=2):
+        above = _above(original.hierarchies[name], events[key].unique())
+        lifted = may_be.join(above, on=key).drop(key).rename({"above": key})
+        may_be = lifted.join(published, on=known[:place], how="semi")
+    release, single = _chances(events, may_be.join(published, on=known))
+    raw, _ = _chances(events, events.join(came.select(*known, VALUE), on=known))
+    before, alone, after = (mean_of(each, is_all=len(chosen) == len(fit)) for each in (raw, single, release))
     return Risk.of(
-        release,
+        after,
         1 / max(len(snapshots.values), 1),
-        single,
+        alone,
         raw=before,
         name="intersection",
         kind="snapshots",
-        known=max(len(names), 1),
+        known=max(len(columns), 1),
         targets=len(chosen),
         control_of="no reasoning",
     )
 
 
-def _chances(sets: Sequence[tuple[set[int], set[int]]], value: int) -> tuple[float, float, float]:
-    """Return the chance by all snapshots, by one of them, and by all of the original's."""
-    singles = [_chance(released, value) for released, _ in sets]
-    return (
-        _chance(set.intersection(*(released for released, _ in sets)), value),
-        sum(singles) / len(singles),
-        _chance(set.intersection(*(before for _, before in sets)), value),
+def _above(tree: Hierarchy, labels: pl.Series) -> pl.DataFrame:
+    """List all that may be released of each label: itself, and what lies above."""
+    above = [[tree.labels[node] for node in tree.ancestors(tree.node(label))] for label in labels]
+    return labels.to_frame().with_columns(pl.Series("above", above, pl.List(pl.String))).explode("above")
+
+
+def _chances(events: pl.DataFrame, possible: pl.DataFrame) -> tuple[Amounts, Amounts]:
+    """Return each person's chance by the values that all their events allow, and the mean by one of them."""
+    possible = possible.select(PERSON, EVENT, TRUTH, VALUE).unique()
+    n_events = events.group_by(PERSON, maintain_order=True).len()
+    always = possible.group_by(PERSON, TRUTH, VALUE).len().join(n_events, on=[PERSON, "len"])
+    picked = pl.when((pl.col(VALUE) == pl.col(TRUTH)).any()).then(1 / pl.len()).otherwise(0.0).alias("chance")
+    by_all, by_one = (
+        each.join(found.group_by(key).agg(picked), on=key, how="left", maintain_order="left")
+        .group_by(PERSON, maintain_order=True)
+        .agg(pl.col("chance").fill_null(0.0).mean())["chance"]
+        .to_numpy()
+        for each, found, key in ((n_events, always, PERSON), (events, possible, EVENT))
     )
-
-
-def _chance(possible: set[int], value: int) -> float:
-    return 1 / len(possible) if value in possible else 0.0
-
-
-def _targets(
-    snapshots: Snapshots, owners: Counts, n_persons: int, most: int, seed: str
-) -> tuple[Counts, int]:
-    """Draw persons who came in several snapshots with one value, and say how many there are."""
-
-    def extremes(values: npt.NDArray[np.integer]) -> tuple[Counts, Counts]:
-        low = np.full(n_persons, np.iinfo(np.int64).max)
-        high = np.full(n_persons, -1, np.int64)
-        np.minimum.at(low, owners, values)
-        np.maximum.at(high, owners, values)
-        return low, high
-
-    first, last = extremes(snapshots.homes)
-    low, high = extremes(snapshots.codes)
-    fit = np.flatnonzero((last > first) & (low == high)).astype(np.int64)
-    if len(fit) <= most:
-        return fit, len(fit)
-    rng = generator("attack intersection", seed)
-    return np.sort(rng.choice(fit, most, replace=False)), len(fit)
-
-
-def _above(
-    original: EventTable, names: Sequence[str], known: Sequence[tuple[str, ...]]
-) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return all that may be released of each combination of labels: every label, or what lies above."""
-    chains = []
-    for place, name in enumerate(names):
-        tree = original.hierarchies[name]
-        labels = {each[place] for each in known}
-        chains.append(
-            {label: [tree.labels[node] for node in tree.ancestors(tree.node(label))] for label in labels}
-        )
-    return {
-        each: list(product(*(chain[label] for chain, label in zip(chains, each, strict=True))))
-        for each in set(known)
-    }
-
-
-def _released(
-    snapshots: Snapshots,
-    tables: Mapping[str, pl.DataFrame],
-    names: Sequence[str],
-    asked: set[Key],
-) -> Index:
-    """List the values of the groups that show each combination of quasi-identifiers."""
-    main = next(iter(tables.values()))
-    labels = snapshots.labels
-    shown = pl.DataFrame(
-        {
-            SLOT: main[TIME].replace_strict(labels, range(len(labels)), return_dtype=pl.Int64),
-            GROUP: _groups(main),
-            **{key: main[name] for key, name in zip(_keys(names), names, strict=True)},
-        }
-    ).unique()
-    values = snapshots.cells.select(SLOT, GROUP, VALUE)
-    return _index(shown.join(values, on=[SLOT, GROUP]), _keys(names), asked)
-
-
-def _index(records: pl.DataFrame, keys: Sequence[str], asked: set[Key]) -> Index:
-    """List the values of the records of each snapshot and combination of labels that is asked for."""
-    wanted = pl.DataFrame(
-        [(slot, *labels) for slot, labels in sorted(asked)],
-        schema={SLOT: pl.Int64, **dict.fromkeys(keys, pl.String)},
-        orient="row",
-    )
-    index: Index = {}
-    found = records.join(wanted, on=[SLOT, *keys], how="semi").select(SLOT, *keys, VALUE).unique()
-    for slot, *labels, value in found.iter_rows():
-        index.setdefault((slot, tuple(labels)), set()).add(value)
-    return index
-
-
-def _keys(names: Sequence[str]) -> list[str]:
-    """Return names of the quasi-identifiers that nothing else has here."""
-    return [f"known {place}" for place in range(len(names))]
+    return by_all, by_one

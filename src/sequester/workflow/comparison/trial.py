@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sequester.attacks import attack_tables
 from sequester.attacks.context import AttackContext
 from sequester.attacks.inference import Inference, Presence
-from sequester.attacks.linkage import Finder, Linkage, bound_of
+from sequester.attacks.linkage import Linkage, bound_of
 from sequester.attacks.risk import Proportion
 from sequester.attacks.snapshots import guess_original, guess_records
 from sequester.engine import LocalEngine, part
@@ -350,7 +350,7 @@ def _risks(
     world = AttackContext.of(
         released, table, owners=_owners(release, released), targets=knowledge.targets, engine=engine
     )
-    attacks = [Finder(kind=knowledge.kind, known=knowledge.known).judge(world)]
+    attacks = [Linkage(kind=knowledge.kind, known=knowledge.known, measure="found").judge(world)]
     for adversary in _adversaries(knowledge, world):
         progress(len(attacks) / len(PERSONS), f"attacking ({adversary.name})")
         attacks.append(replace(adversary.judge(world), bound=bound_of(release.model, adversary)))
