@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, fields
 from html import escape
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _safe(text: str) -> str:
 
 
 def json_fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as a JSON document has them: tuples as lists, values by ``to_json``.
+    """Return the fields of a dataclass as a JSON document has them: lists, paths as text, or by ``to_json``.
 
     Examples
     --------
@@ -142,8 +143,10 @@ class Document:
 
 
 def _as_json(value: Any) -> Any:
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return [_as_json(each) for each in value]
+    if isinstance(value, PurePath):
+        return str(value)
     return value.to_json() if hasattr(value, "to_json") else value
 
 

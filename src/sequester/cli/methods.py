@@ -297,7 +297,7 @@ def _answer_comparison(found: "Comparison", out: Path, terminal: Terminal) -> in
 
 def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
     from sequester.report.text import in_population, population_for  # noqa: PLC0415  (as above)
-    from sequester.workflow.comparison.outputs import ADVERSARIES, describe_knowledge  # noqa: PLC0415  (as above)
+    from sequester.workflow.comparison.comparison import ADVERSARIES, describe_knowledge  # noqa: PLC0415  (as above)
     from sequester.workflow.comparison.trial import SINGLED_OUT  # noqa: PLC0415  (as above)
 
     made = [place for place, each in enumerate(found.tried) if each.holds]

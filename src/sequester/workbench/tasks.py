@@ -260,8 +260,7 @@ def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
     from sequester.attacks.context import TARGETS  # noqa: PLC0415  (as above)
     from sequester.report.plot import draw_frontier  # noqa: PLC0415  (as above)
     from sequester.workflow.compare import KNOWN  # noqa: PLC0415  (as above)
-    from sequester.workflow.comparison.comparison import Comparison  # noqa: PLC0415  (as above)
-    from sequester.workflow.comparison.outputs import describe_adversary  # noqa: PLC0415  (as above)
+    from sequester.workflow.comparison.comparison import Comparison, describe_adversary  # noqa: PLC0415
     from sequester.workflow.comparison.trial import Knowledge  # noqa: PLC0415  (as above)
 
     data = Config.load(config).settings.data

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sequester._repr import json_fields
 from sequester.attacks.singling_out import SinglingOut
 from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError, UnattainableError
@@ -58,14 +59,7 @@ class MethodTrial:
 
     def to_json(self) -> dict[str, Any]:
         """Return the trial as a JSON document."""
-        return {
-            "method": self.method.name,
-            "parameters": dict(self.parameters),
-            "events_kept": self.events_kept,
-            "information_kept": self.information_kept,
-            "bits": self.bits,
-            "reason": self.reason,
-        }
+        return json_fields(self) | {"method": self.method.name}
 
     def cells(self) -> tuple[str, ...]:
         """Return the cells of its row in a table."""
@@ -121,21 +115,20 @@ def _sample(table: EventTable, *, in_time: bool) -> EventTable:
 def _try(
     method: type[Method], parameters: Mapping[str, object], table: EventTable, deadline: float
 ) -> MethodTrial:
-    made = method(**parameters)
+    made, trial = method(**parameters), MethodTrial(method=method, parameters=parameters)
     try:
         outcome = run_trial(made, table, seed=SEED, deadline=deadline)
         scores = made.evaluate(outcome, table, progress=silent)
     except TimeUpError:
-        return MethodTrial(method=method, parameters=parameters, reason="not done in its share of the time")
+        return replace(trial, reason="not done in its share of the time")
     except (UnattainableError, InputError) as error:
-        return MethodTrial(method=method, parameters=parameters, reason=str(error).splitlines()[0])
+        return replace(trial, reason=str(error).splitlines()[0])
     lost = outcome_losses(outcome, table).lost / max(table.n_events, 1)
     # Of records that are moved or left out, what is left is as it was.
     loss = scores["information_loss"].value if "information_loss" in scores else lost
     bounds = outcome.evidence["verdicts"]["bound_bits"] if "verdicts" in outcome.evidence else None
-    return MethodTrial(
-        method=method,
-        parameters=parameters,
+    return replace(
+        trial,
         events_kept=1 - lost,
         information_kept=1 - loss,
         bits=None if bounds is None or not len(bounds) else float(bounds.max()),  # type: ignore[arg-type]

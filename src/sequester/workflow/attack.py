@@ -153,7 +153,11 @@ def attack(
     ...         print(risk.raw.value, risk.bound, risk.is_within)
     1.0 0.5 True
     """
-    _check_tables(original, held_out)
+    for name, table in {"original": original, "held_out": original if held_out is None else held_out}.items():
+        given: object = table  # Python lets anything through.
+        if not isinstance(given, EventTable):
+            msg = f"{name} must be an EventTable, got {type(given).__name__}"
+            raise SchemaError(msg)
     notes: list[str] = []
     has_persons = not isinstance(release.model, RecordModel)
     case = Case(
@@ -181,14 +185,6 @@ def attack(
         thorough=thorough,
     )
     return Risks(risks, notes)
-
-
-def _check_tables(original: object, held_out: object) -> None:
-    """Refuse what is no table: Python lets anything through."""
-    for name, table in (("original", original), ("held_out", held_out)):
-        if not isinstance(table, EventTable) and not (name == "held_out" and table is None):
-            msg = f"{name} must be an EventTable, got {type(table).__name__}"
-            raise SchemaError(msg)
 
 
 def attack_release(
@@ -228,7 +224,12 @@ def attack_release(
         progress(0.15, "reading held-out persons")
         absent = Config.load(held_out).table(warn, engine=engine)
     if targets is None:
-        targets = TARGETS if thorough else _affordable_targets(table, warn)
+        targets = TARGETS if thorough else targets_for_all(table.n_events, len(table.schema.quasi))
+        if targets < TARGETS:
+            warn(
+                f"{targets:,} targets are tried of each kind of knowledge, not {TARGETS:,}, because there is "
+                "much data: --targets or --thorough tries more"
+            )
     method = None if config.settings.method is None else config.method()
     certificate = opened.certificate
     model = claimed_model(certificate, None if method is None else method.model().about(table))
@@ -261,17 +262,6 @@ def attack_release(
     if len(places) > 1 and not parts:
         risks += _attack_side_by_side(places, case)
     return AttackResult(risks=tuple(risks), model=certificate.model)
-
-
-def _affordable_targets(table: EventTable, warn: Warn) -> int:
-    """Return how many targets all attacks can try on a table; warn where they are fewer than usual."""
-    targets = targets_for_all(table.n_events, len(table.schema.quasi))
-    if targets < TARGETS:
-        warn(
-            f"{targets:,} targets are tried of each kind of knowledge, not {TARGETS:,}, because there is "
-            "much data: --targets or --thorough tries more"
-        )
-    return targets
 
 
 def _series_of(folders: Sequence[Path]) -> list[Path]:

@@ -22,7 +22,7 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import BaseModel, ConfigDict, Field, Tag, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, Tag, TypeAdapter, ValidationError, create_model
 
 from sequester.data.schema import ROW, Protect, Purpose, Quasi, Schema, Sensitive, Symbol
 from sequester.data.sequences import SYMBOL
@@ -153,20 +153,17 @@ def read_lists(path: Path) -> tuple[tuple[str, ...], ...]:
     (('sports car', 'travel'), ('truck',))
     """
     text = read_text(path, megabytes=100, instead="it is no file of lists")
-    numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    return tuple(_list(path, number, line) for number, line in numbered)
-
-
-def _list(path: Path, number: int, line: str) -> tuple[str, ...]:
-    try:
-        value: object = json.loads(line)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        toml_value = line if len(line) <= 60 else line[:57] + "..."
-        msg = f'{path.name}: line {number} must be a JSON list of texts, such as ["a", "b"], got {toml_value}'
-        raise InputError(msg)
-    return tuple(value)
+    lists: list[tuple[str, ...]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            lists.append(tuple(_LIST.validate_json(line)))
+        except ValidationError:
+            got = line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+            msg = f'{path.name}: line {number} must be a JSON list of texts, such as ["a", "b"], got {got}'
+            raise InputError(msg) from None
+    return tuple(lists)
 
 
 T = TypeVar("T")
@@ -317,6 +314,7 @@ class _SchemaBuilder:
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHOWN = 60
+_LIST = TypeAdapter(list[str], config=ConfigDict(strict=True))
 FILE = "<path>"
 """The tag of a table that names a file instead of a kind."""
 

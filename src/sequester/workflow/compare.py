@@ -22,7 +22,7 @@ from sequester.errors import (
 )
 from sequester.release.series import Series
 from sequester.release.staging import refuse_inputs
-from sequester.workflow.comparison.comparison import Comparison
+from sequester.workflow.comparison.comparison import HANDING_OUT, Comparison, check_adversary, write_outputs
 from sequester.workflow.comparison.grid import (
     Candidate,
     candidates_of,
@@ -30,7 +30,6 @@ from sequester.workflow.comparison.grid import (
     grid,
     series_grid,
 )
-from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
 from sequester.workflow.comparison.pool import RELEASES, REPORTS, Store, run_candidates, run_on_workers
 from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from sequester.workflow.config import Config
@@ -376,21 +375,17 @@ def _run(
         else run_on_workers(left, table, engine, begun)
     ) as answers:
         for task, answer in answers:
-            tried = _placed(answer, task, store.folder) if answer.holds else answer
+            report, release = (
+                path.relative_to(store.folder).as_posix() if path is not None and answer.holds else ""
+                for path in (task.report, task.release)
+            )
+            tried = replace(answer, report=report, release=release)
             store.save(task.key, tried)
             done[task.key] = tried
             if named and tried.state == "unfit":
                 msg = f"{tried.method}: {tried.reason}"
                 raise InputError(msg)
     return done
-
-
-def _placed(tried: TrialResult, task: TrialTask, folder: Path) -> TrialResult:
-    """Describe where the page and the release are."""
-    report, release = (
-        "" if path is None else path.relative_to(folder).as_posix() for path in (task.report, task.release)
-    )
-    return replace(tried, report=report, release=release)
 
 
 def _remarks(found: Comparison) -> Iterator[str]:

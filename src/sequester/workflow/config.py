@@ -37,20 +37,18 @@ from sequester.workflow.build import (
     toml_key,
     validation_errors,
 )
-from sequester.workflow.settings import (
-    DataSettings,
-    File,
-    PersonsSettings,
-    Settings,
-)
+from sequester.workflow.settings import DataSettings, File, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
     from sequester.data.schema import Schema
     from sequester.engine import Engine
     from sequester.errors import Warn
     from sequester.methods.method import Method
+    from sequester.workflow.settings import TableSettings
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -76,6 +74,8 @@ class Config:
     """The file."""
     settings: Settings
     """What it says."""
+    _method: Method | None = None
+    """The method that it names, if any."""
 
     @classmethod
     def load(cls, path: str | Path | Config, *, without_data: bool = False) -> Config:
@@ -90,20 +90,21 @@ class Config:
         if without_data and isinstance(table.get("data"), dict):
             table["data"].setdefault("path", ".")
         data = table.get("data")
-        lines = [*check_person(data), *_check_tables(data), *_check_sources(data)]
+        lines = [*check_person(data), *_check_sources(data)]
         settings = None
         try:
             settings = Settings.model_validate(table)
         except ValidationError as error:
             lines += validation_errors(error, table, Settings)
+        method = None
         if isinstance(table.get("method"), dict):
             try:
-                build_method(table["method"], path.parent)
+                method = build_method(table["method"], path.parent)
             except InputError as error:
                 lines += error.lines
         if settings is None or lines:
             raise InputError(*(f"{path.name}: {scrub(line)}" for line in lines))
-        return cls(path, settings)
+        return cls(path, settings, method)
 
     @property
     def folder(self) -> Path:
@@ -158,18 +159,18 @@ class Config:
         return next((form for form in get_args(LogFormat) if form == kind), None)
 
     def method(self) -> Method:
-        """Make the method; a configuration that names none is refused."""
-        if self.settings.method is None:
+        """Return the method; a configuration that names none is refused."""
+        if self._method is None:
             msg = f'{self.path.name}: method is missing; add [method] with a name, such as name = "halt"'
             raise InputError(msg)
-        return build_method(self.settings.method, self.folder)
+        return self._method
 
     @cached_property
     def schema(self) -> Schema:
         """The roles of the columns, with their hierarchies."""
         # Naming a column in a method's weight is its role, and labels in its patterns may have no twin.
         weight = (self.settings.method or {}).get("weight")
-        named = () if self.settings.method is None else self.method().named_labels()
+        named = () if self._method is None else self._method.named_labels()
         with errors_in(self.path.name):
             return make_schema(
                 self.settings.data,
@@ -259,9 +260,7 @@ class Config:
         )
         return check_cells(frame, str(folder))
 
-    def _read(
-        self, source: Path | Database, settings: DataSettings | PersonsSettings, table: str, warn: Warn
-    ) -> pl.DataFrame:
+    def _read(self, source: Path | Database, settings: TableSettings, table: str, warn: Warn) -> pl.DataFrame:
         try:
             return read_frame(
                 source,
@@ -374,23 +373,15 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise InputError(msg) from None
 
 
-def _check_tables(data: object) -> list[str]:
-    if not isinstance(data, dict) or "tables" not in data or data.get("format") == "omop":
-        return []
-    return ['data.tables chooses tables of an OMOP folder, and needs data.format = "omop"']
-
-
-def _check_sources(data: object) -> list[str]:
-    """Report data that is neither a file nor a query or table of a database."""
+def _check_sources(data: object) -> Iterator[str]:
+    """Report data that is neither a file nor a query or table of a database, and tables of no OMOP folder."""
     if not isinstance(data, dict):
-        return []
-    sources = {"data": data, "data.persons": data.get("persons")}
-    return [
-        f"{where}.{line}"
-        for where, given in sources.items()
-        if isinstance(given, dict)
-        for line in source_errors(given)
-    ]
+        return
+    if "tables" in data and data.get("format") != "omop":
+        yield 'data.tables chooses tables of an OMOP folder, and needs data.format = "omop"'
+    for where, given in (("data", data), ("data.persons", data.get("persons"))):
+        if isinstance(given, dict):
+            yield from (f"{where}.{line}" for line in source_errors(given))
 
 
 def config_schema() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sequester.report.page import Number, Section, section_page
 from sequester.report.plot import bars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sequester.attacks import AttributeExposure, Exposure, Pattern, Proportion
     from sequester.attacks.singling_out import SinglingOut
@@ -32,12 +32,11 @@ BY_ATTRIBUTE = (
     "nobody else. Together: values of all attributes, in the worst kind of knowledge."
 )
 """What is counted of one attribute alone."""
-WORST_CASE = (
+_WORST_CASE = (
     "The worst case over all background knowledge: a person counts if some of their own items, at most as "
     "many as stated, match so few persons, themselves included."
 )
-
-_TOGETHER = "The trips of a person are looked at together, one after the other."
+_TOGETHER = " The trips of a person are looked at together, one after the other."
 
 
 def counts(shape: Shape) -> str:
@@ -52,11 +51,6 @@ ONE_PERSON = (
     "with top-down or bottom-up."
 )
 """What is said instead of risks among persons."""
-
-
-def worst_case(shape: Shape) -> str:
-    """Describe what is counted about candidate sets."""
-    return WORST_CASE if shape.trips is None else f"{WORST_CASE} {_TOGETHER}"
 
 
 def sure_case(base_rate: float) -> str:
@@ -140,32 +134,28 @@ def span(days: float) -> str:
 
 def spread_of(shape: Shape) -> list[tuple[str, str]]:
     """Describe how many events persons and trips have, and how much time lies between events."""
-    facts = [("events per person", _events(shape.per_person, "everybody"))]
+    facts = [("events per person", _spread(shape.per_person, "everybody has"))]
     if shape.trips is not None:
-        facts.append(("events per trip", _events(shape.per_trip, "every trip")))
+        facts.append(("events per trip", _spread(shape.per_trip, "every trip has")))
     if shape.gaps is not None:
-        facts.append(("between events", _between_events(shape.gaps)))
+        facts.append(("between events", _spread(shape.gaps, "always", half="are", write=span)))
     return facts
 
 
-def _events(spread: Quartiles | None, unit: str) -> str:
+def _spread(
+    spread: Quartiles | None,
+    always: str,
+    *,
+    half: str = "have",
+    write: Callable[[float], str] = "{:,.0f}".format,
+) -> str:
     if spread is None:
         return "nobody has any"
     if spread.least == spread.most:
-        return f"{unit} has {spread.least:,.0f}"
+        return f"{always} {write(spread.least)}"
     return (
-        f"{spread.least:,.0f} to {spread.most:,.0f}; half have at most {spread.median:,.0f}, "
-        f"nine in ten at most {spread.nine_tenths:,.0f}"
-    )
-
-
-def _between_events(spread: Quartiles) -> str:
-    """Describe how much time lies between events."""
-    if spread.least == spread.most:
-        return f"always {span(spread.least)}"
-    return (
-        f"{span(spread.least)} to {span(spread.most)}; half are at most {span(spread.median)}, "
-        f"nine in ten at most {span(spread.nine_tenths)}"
+        f"{write(spread.least)} to {write(spread.most)}; half {half} at most {write(spread.median)}, "
+        f"nine in ten at most {write(spread.nine_tenths)}"
     )
 
 
@@ -216,7 +206,7 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
         yield from inspection.reading.lines()
     yield ""
     yield "Shape"
-    yield from _facts(_shape(inspection))
+    yield from _facts(_shape(shape))
     yield ""
     yield "Problems"
     yield from (f"  {each.severity}: {each}" for each in inspection.problems)
@@ -260,8 +250,7 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
             yield f"  and {left:,} more" if left else "  none"
 
 
-def _shape(inspection: Inspection) -> Iterator[tuple[str, str]]:
-    shape = inspection.shape
+def _shape(shape: Shape) -> Iterator[tuple[str, str]]:
     yield from spread_of(shape)
     for column in shape.columns:
         labels = "" if column.labels is None else f", {column.labels:,} labels"
@@ -343,7 +332,12 @@ def page(inspection: Inspection) -> str:
             "It names combinations of values that few persons have, and is as sensitive as the data.",
         ),
         numbers=tuple(_numbers(inspection)),
-        sections=tuple(_sections(inspection)),
+        sections=(
+            *_risk_sections(inspection),
+            *_guess_sections(inspection.exposures),
+            *_uncovered_sections(inspection),
+            *_data_sections(inspection),
+        ),
     )
 
 
@@ -372,7 +366,8 @@ def fragment(inspection: Inspection) -> str:
 
 def _remarks(inspection: Inspection) -> Iterator[str]:
     """Say what is counted about candidate sets, and of whom."""
-    yield worst_case(inspection.shape) if inspection.exposures else ONE_PERSON
+    together = "" if inspection.shape.trips is None else _TOGETHER
+    yield f"{_WORST_CASE}{together}" if inspection.exposures else ONE_PERSON
     yield from filter(
         None, (drawn(inspection.exposures, inspection.shape.persons), cut(inspection.exposures))
     )
@@ -397,13 +392,6 @@ def _numbers(inspection: Inspection) -> Iterator[Number]:
             value=percent(found.share(found.by_all)),
             about=f"by everything that would be released, {' and '.join(columns)} included",
         )
-
-
-def _sections(inspection: Inspection) -> Iterator[Section]:
-    yield from _risk_sections(inspection)
-    yield from _guess_sections(inspection.exposures)
-    yield from _uncovered_sections(inspection)
-    yield from _data_sections(inspection)
 
 
 def _risk_sections(inspection: Inspection) -> Iterator[Section]:
@@ -484,7 +472,15 @@ def _data_sections(inspection: Inspection) -> Iterator[Section]:
             *(() if inspection.reading is None else inspection.reading.lines()),
         ),
     )
-    yield _shape_section(inspection)
+    yield Section(
+        title="Shape",
+        text=tuple(f"{what.capitalize()}: {spread}." for what, spread in spread_of(inspection.shape)),
+        header=("column", "role", "different values", "missing"),
+        rows=tuple(
+            (each.name, each.role, "" if each.labels is None else f"{each.labels:,}", f"{each.missing:,}")
+            for each in inspection.shape.columns
+        ),
+    )
     if inspection.frequent is not None:
         yield Section(
             title="Frequent patterns",
@@ -532,19 +528,6 @@ def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
             for each, confidence in found
             if each.known > 1 or each.kind == exposures[0].kind
             for pattern in confidence.worst
-        ),
-    )
-
-
-def _shape_section(inspection: Inspection) -> Section:
-    shape = inspection.shape
-    return Section(
-        title="Shape",
-        text=tuple(f"{what.capitalize()}: {spread}." for what, spread in spread_of(shape)),
-        header=("column", "role", "different values", "missing"),
-        rows=tuple(
-            (each.name, each.role, "" if each.labels is None else f"{each.labels:,}", f"{each.missing:,}")
-            for each in shape.columns
         ),
     )
 

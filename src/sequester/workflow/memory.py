@@ -104,7 +104,7 @@ class MemoryForecast:
 
 def available(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
     """Return the bytes that new processes may take, which a container can make fewer than the machine has."""
-    limits = (_of_machine(proc), _of_group(group), _of_limit(proc))
+    limits = (_kilobytes(proc / "meminfo", "MemAvailable"), _of_group(group), _of_limit(proc))
     known = [each for each in limits if each is not None]
     return min(known) if known else _of_system()
 
@@ -117,17 +117,17 @@ def obtainable() -> int | None:
 
 def swap(proc: Path = _PROC) -> int:
     """Return the bytes of memory on disk that are free, 0 where nothing says so."""
-    return _of_machine(proc, "SwapFree") or 0
+    return _kilobytes(proc / "meminfo", "SwapFree") or 0
 
 
 def taken(pid: int, proc: Path = _PROC) -> int | None:
     """Return the bytes that a process holds in memory."""
-    return _of_process(str(pid), "VmRSS", proc)
+    return _kilobytes(proc / str(pid) / "status", "VmRSS")
 
 
 def peak(proc: Path = _PROC) -> int:
     """Return the most bytes that this process has held, or 0."""
-    known = _of_process("self", "VmHWM", proc)
+    known = _kilobytes(proc / "self" / "status", "VmHWM")
     if known is not None:
         return known
     try:
@@ -139,9 +139,10 @@ def peak(proc: Path = _PROC) -> int:
     return int(most) if sys.platform == "darwin" else int(most) * 1024
 
 
-def _of_process(pid: str, name: str, proc: Path) -> int | None:
+def _kilobytes(path: Path, name: str) -> int | None:
+    """Return the bytes that a line of a file of the system tells."""
     try:
-        found = re.search(rf"^{name}:\s+(\d+) kB", (proc / pid / "status").read_text(), re.MULTILINE)
+        found = re.search(rf"^{name}:\s+(\d+) kB", path.read_text(), re.MULTILINE)
     except OSError:
         return None
     return int(found[1]) * 1024 if found else None
@@ -154,16 +155,8 @@ def _of_limit(proc: Path) -> int | None:
     except ImportError:
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    now = _of_process("self", "VmSize", proc)
+    now = _kilobytes(proc / "self" / "status", "VmSize")
     return None if most == resource.RLIM_INFINITY or now is None else max(most - now, 0)
-
-
-def _of_machine(proc: Path, name: str = "MemAvailable") -> int | None:
-    try:
-        found = re.search(rf"^{name}:\s+(\d+) kB", (proc / "meminfo").read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return int(found[1]) * 1024 if found else None
 
 
 def _of_group(group: Path) -> int | None:

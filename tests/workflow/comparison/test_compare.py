@@ -16,8 +16,7 @@ from sequester.testing import record_table, symbol_table
 from sequester.utility.score import Score
 from sequester.workflow import compare as module
 from sequester.workflow.compare import compare
-from sequester.workflow.comparison.comparison import Comparison
-from sequester.workflow.comparison.outputs import candidates_csv, page
+from sequester.workflow.comparison.comparison import Comparison, candidates_csv, page
 from sequester.workflow.comparison.trial import Knowledge, RiskPair, TrialResult
 
 ROWS = ["abc", "abc", "abd", "ab", "ab", "cab", "cab", "b", "b"]

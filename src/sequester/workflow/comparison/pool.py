@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import current_thread, main_thread
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,7 @@ from sequester.engine.cluster import scratch_folder
 from sequester.engine.local import usable_cores
 from sequester.errors import InputError
 from sequester.release.randomness import Randomness
-from sequester.release.staging import lock_folder, write_file
+from sequester.release.staging import defer_interrupts, lock_folder, write_file
 from sequester.workflow import memory
 from sequester.workflow.comparison.grid import file_name
 from sequester.workflow.comparison.trial import TrialResult, try_candidate
@@ -114,21 +113,15 @@ def _detached() -> Iterator[None]:
     """
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     blocks = hasattr(signal, "pthread_sigmask")  # not on every system
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
     # The mask is that of this thread, and others may take the signal; Python raises it here all the same.
-    interrupts: list[int] = []
-    is_main = current_thread() is main_thread()
-    handler = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number)) if is_main else None
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-        if blocks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if is_main:
-            signal.signal(signal.SIGINT, handler)
-            for number in interrupts[:1]:
-                signal.raise_signal(number)
+    with defer_interrupts():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            if blocks:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_candidates(
@@ -378,7 +371,7 @@ class Store:
         path = self.folder / RESULTS / f"{key}.json"
         try:
             tried = TrialResult.of(json.loads(path.read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError):
             return None
         there = (self.folder / each for each in (tried.report, tried.release) if each)
         return tried if all(each.exists() for each in there) else None

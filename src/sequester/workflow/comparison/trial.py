@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping  # noqa: TC003  (pydantic reads the fields)
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import TypeAdapter
 
 from sequester.attacks import attack_tables
 from sequester.attacks.context import AttackContext
@@ -28,7 +31,7 @@ from sequester.workflow.protect import targets_for
 from sequester.workflow.write import check_suppressed, check_unprotected, compared_table, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from sequester._typing import Codes
@@ -126,29 +129,11 @@ class TrialResult:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> TrialResult:
-        """Read what was kept."""
-        given = {each.name: document[each.name] for each in fields(cls)}
-        given["risks"] = {
-            name: RiskPair(
-                release=_share(each["release"]),
-                raw=_share(each["raw"]),
-                bound=each["bound"],
-                is_within=each["is_within"],
-            )
-            for name, each in document["risks"].items()
-        }
-        given["utility"] = {
-            name: Score(**{**each, "bounds": tuple(each["bounds"])})
-            for name, each in document["utility"].items()
-        }
-        given["warnings"] = tuple(document["warnings"])
-        given["parts"] = tuple(document["parts"])
-        return cls(**given)
+        """Read what was kept; a `ValueError` says where it is damaged."""
+        return _KEPT.validate_python(document)
 
 
-def _share(document: Mapping[str, Any]) -> Proportion:
-    low, high = document["interval"]
-    return Proportion(document["value"], (low, high))
+_KEPT = TypeAdapter(TrialResult)
 
 
 PERSONS = (

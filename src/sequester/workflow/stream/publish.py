@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester._repr import number
+from sequester._repr import Document, number
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING
@@ -299,7 +299,7 @@ def _records(
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Document):
     """A file that was not taken."""
 
     name: str

@@ -9,10 +9,11 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sequester._repr import Document
 from sequester.data.schema import ROW
 from sequester.engine import silent
 from sequester.errors import InputError, WarningCollector, ignore_warning
@@ -53,8 +54,8 @@ PARTIAL = ".partial"
 
 
 @dataclass(kw_only=True)
-class StreamResult:
-    """What a run of a stream did."""
+class StreamResult(Document):
+    """What a run of a stream did, as ``stream --json`` prints it."""
 
     out: Path
     """Where the published snapshots are."""
@@ -74,23 +75,6 @@ class StreamResult:
     """Persons of the whole stream with records in several published snapshots."""
     warnings: tuple[str, ...] = ()
     """What the steward must know."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document that ``stream --json`` prints."""
-        return {
-            "out": str(self.out),
-            "taken": self.taken,
-            "published": self.published,
-            "in_window": self.in_window,
-            "left_out": self.left_out,
-            "unpublished": self.unpublished,
-            "repeated_persons": self.repeated_persons,
-            "rejected": [
-                {"name": each.name, "reasons": list(each.reasons), "place": str(each.place)}
-                for each in self.rejected
-            ],
-            "warnings": list(self.warnings),
-        }
 
 
 def stream(
