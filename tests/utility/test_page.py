@@ -53,4 +53,4 @@ def test_every_registered_measure_says_on_the_page_when_it_applies():
     described = entries()
     for measure in MEASURES:
         for name in measure.names:
-            assert described[name][3] == measure.when, name
+            assert described[name][3] == measure.when.text, name

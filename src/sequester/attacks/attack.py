@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from sequester.attacks.background_knowledge import BEYOND, kinds_for
 from sequester.attacks.candidate_sets import telling_column
-from sequester.attacks.context import TARGETS, AttackContext, coded_kept
+from sequester.attacks.context import AttackContext, coded_kept
 from sequester.attacks.inference import Inference, Presence, has_numbers, similar_values
 from sequester.attacks.linkage import Linkage, LinkageMeasure, bound_of
 from sequester.attacks.minimality import attack_destinations, attack_minimality
@@ -18,17 +18,16 @@ from sequester.attacks.narrowing import refinement_risk
 from sequester.attacks.pattern_hiding import attack_hidden
 from sequester.attacks.singling_out import singling_out_risks
 from sequester.attacks.snapshots import attack_snapshots
-from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Unpack
 
-    from sequester._typing import Codes
     from sequester.attacks.background_knowledge import KnowledgeKind
-    from sequester.attacks.context import Case
+    from sequester.attacks.context import Case, ContextOptions
     from sequester.attacks.linkage import Adversary
     from sequester.attacks.risk import Risk
     from sequester.data.table import EventTable
@@ -52,26 +51,21 @@ def attack_tables(
     *,
     original: EventTable,
     model: object = None,
-    held_out: EventTable | None = None,
-    owners: Codes | None = None,
     known: Sequence[int] = KNOWN,
     kinds: Sequence[KnowledgeKind] | None = None,
-    groups: Mapping[str, str] | None = None,
     thorough: bool = True,
-    targets: int = TARGETS,
-    seed: str = SEED,
     engine: Engine | None = None,
     progress: Progress = silent,
+    **options: Unpack[ContextOptions],
 ) -> list[Risk]:
     """Run every attack that fits the tables; risks carry the bound that `model` claims for them.
 
     Without `thorough`, only the main attacks run: singling out, linkage and inference with the kinds and
     numbers of items that the promise bounds, and with the strongest knowledge beyond it; see `main_rounds`.
 
-    The control is the same adversary against persons who were `held_out`, or, where there are none, against
-    the release with its values permuted. Where persons have trips, `owners` tells whose each released
-    one is, so that persons are counted. `groups` leads from protected labels to groups of similar ones; by
-    default they are what `similar_values` finds.
+    The control is the same adversary against persons who were held out, or, where there are none, against
+    the release with its values permuted. See `ContextOptions` for `options`; groups are by default what
+    `similar_values` finds.
 
     Examples
     --------
@@ -92,18 +86,9 @@ def attack_tables(
     """
     _check_known(known)
     engine = engine or LocalEngine()
-    groups = similar_values(original.histories) if groups is None else groups
-    prepare = partial(
-        AttackContext.of,
-        owners=owners,
-        targets=targets,
-        seed=seed,
-        groups=groups,
-        # Rounds run side by side, so that nothing within them has to.
-        engine=LocalEngine(threads=1, shards=1),
-    )
-    tables = [None if each is None else each.histories for each in (released, original, held_out)]
-    context, beyond = _contexts(tables, kinds, prepare)
+    groups = options.get("groups")
+    options["groups"] = groups = similar_values(original.histories) if groups is None else groups
+    context, beyond = _contexts(released.histories, original.histories, kinds, options)
     chosen = kinds_for(context.original, beyond.domain) if kinds is None else kinds
     main = main_rounds(model, chosen, known, context)
     rounds = [(kind, size) for kind in chosen for size in known] if thorough else main
@@ -115,28 +100,32 @@ def attack_tables(
     if context.narrowing is not None:
         risks.append(refinement_risk(context, context.narrowing))
     if kinds is None:
-        risks += singling_out_risks(context.released, context.original, seed=seed)
+        risks += singling_out_risks(context.released, context.original, seed=context.seed)
     progress(1.0, "attacked")
     return risks
 
 
 def _contexts(
-    tables: Sequence[EventTable | None],
+    released: EventTable,
+    original: EventTable,
     kinds: Sequence[KnowledgeKind] | None,
-    prepare: Callable[..., AttackContext],
+    options: ContextOptions,
 ) -> tuple[AttackContext, AttackContext]:
     """Prepare release, original and persons who were held out; and the same with the kept columns coded.
 
     They are apart, because persons who differ in kept columns only are one to all other adversaries. Where
     nobody knows kept columns, both are the same.
     """
-    released, original, held_out = tables
-    context = prepare(released, original, held_out=held_out)
-    kept = coded_kept(context.original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
+    absent = options.get("held_out")
+    options["held_out"] = absent = None if absent is None else absent.histories
+    # Rounds run side by side, so that nothing within them has to.
+    prepare = partial(AttackContext.of, engine=LocalEngine(threads=1, shards=1))
+    context = prepare(released, original, **options)
+    kept = coded_kept(original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
     if not kept:
         return context, context
-    released, original, held_out = (None if each is None else each.with_kept(kept) for each in tables)
-    return context, prepare(released, original, held_out=held_out)
+    options["held_out"] = None if absent is None else absent.with_kept(kept)
+    return context, prepare(released.with_kept(kept), original.with_kept(kept), **options)
 
 
 class _Shared(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from itertools import product
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypedDict, get_args
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Unpack
 
     import polars as pl
 
@@ -74,6 +76,21 @@ class Trials(NamedTuple):
     """Where success is chance: with persons who were held out, or with values that were permuted."""
 
 
+class ContextOptions(TypedDict, total=False):
+    """What an `AttackContext` is made with, beside the two tables."""
+
+    held_out: EventTable | None
+    """Persons who are not in the release, as a control; without them its values are permuted."""
+    owners: Codes | None
+    """Whose each released trip is, where persons have several; then persons are counted."""
+    targets: int
+    """Pieces of every kind and size that are tried, `TARGETS` by default."""
+    seed: str
+    """Decides who is a target, what is known of them, and how the control is permuted."""
+    groups: Mapping[str, str] | None
+    """Protected label to its group of similar ones."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackContext:
     """An original and its release, ready to be attacked; whatever was found is remembered."""
@@ -108,25 +125,22 @@ class AttackContext:
         released: EventTable,
         original: EventTable,
         *,
-        held_out: EventTable | None = None,
-        owners: Codes | None = None,
-        targets: int = TARGETS,
-        seed: str = SEED,
-        groups: Mapping[str, str] | None = None,
         engine: Engine | None = None,
+        **options: Unpack[ContextOptions],
     ) -> AttackContext:
-        """Prepare the tables; `groups` leads from protected labels to groups of similar ones."""
+        """Prepare the tables."""
+        targets, held_out = options.get("targets", TARGETS), options.get("held_out")
         at_least("targets", targets, 1)
         others = () if held_out is None else (held_out,)
-        domain = Domain.of(original, released, *others, groups=groups)
+        domain = Domain.of(original, released, *others, groups=options.get("groups"))
         return cls(
             original=original,
             released=released,
-            owners=owners,
+            owners=options.get("owners"),
             domain=domain,
             inside=TargetPool.of(original, domain),
             outside=None if held_out is None else _held_out(held_out, domain),
-            seed=seed,
+            seed=options.get("seed", SEED),
             targets=targets,
             engine=engine,
         )
@@ -230,11 +244,9 @@ class AttackContext:
         self, kinds: Iterable[KnowledgeKind], *, engine: Engine, narrowed: bool, progress: Progress
     ) -> None:
         """Read what adversaries with such knowledge look at, side by side; also `narrowed` tables."""
-        places: list[Place] = ["original", "release", "shuffled"]
-        kinds = set(kinds)
-        plain = [(place, timed, False) for timed in {kind == "gaps" for kind in kinds} for place in places]
-        finer = [(place, timed, True) for place, timed, _ in plain]
-        needed = plain + (finer if narrowed and self.narrowing is not None else [])
+        times = {kind == "gaps" for kind in kinds}
+        finer = [False, True] if narrowed and self.narrowing is not None else [False]
+        needed = [(place, *more) for more in product(times, finer) for place in get_args(Place)]
         read = engine.map(_read, needed, shared=self, progress=progress, phase="attacking")
         self._evidence.update(zip(needed, read, strict=True))
         if needed:

@@ -13,20 +13,20 @@ import polars as pl
 
 from sequester._validation import one_of
 from sequester.attacks.background_knowledge import BEYOND
-from sequester.attacks.context import TARGETS, AttackContext, coded_kept
+from sequester.attacks.context import AttackContext, coded_kept
 from sequester.attacks.domain import merged_tree
 from sequester.attacks.risk import Risk, largest_of, mean_of, median_of, proportion_of
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
-from sequester.datasets import SEED
 from sequester.errors import InputError
 from sequester.privacy.model import BoundedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Unpack
 
     from sequester.attacks.background_knowledge import KnowledgeKind
-    from sequester.attacks.context import Trial, Trials
+    from sequester.attacks.context import ContextOptions, Trial, Trials
     from sequester.attacks.risk import Proportion
     from sequester.engine import Engine
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -77,27 +77,17 @@ class Adversary(ABC):
         released: EventTable,
         *,
         original: EventTable,
-        held_out: EventTable | None = None,
-        targets: int = TARGETS,
-        seed: str = SEED,
         engine: Engine | None = None,
+        **options: Unpack[ContextOptions],
     ) -> Risk:
         """Draw targets and what is known of them from `original`, and look for them in `released`."""
         if self.kind in BEYOND:
             columns = coded_kept(original)
             released, original = released.with_kept(columns), original.with_kept(columns)
-            held_out = None if held_out is None else held_out.with_kept(columns)
-        return self.judge(
-            AttackContext.of(
-                released,
-                original,
-                held_out=held_out,
-                targets=targets,
-                seed=seed,
-                groups=self.groups,
-                engine=engine,
-            )
-        )
+            if (held_out := options.get("held_out")) is not None:
+                options["held_out"] = held_out.with_kept(columns)
+        options.setdefault("groups", self.groups)
+        return self.judge(AttackContext.of(released, original, engine=engine, **options))
 
     def judge(self, context: AttackContext) -> Risk:
         """Run in a context that is ready; worst cases try the rarest items, too, which few draws have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from sequester.utility.generalization import (
 )
 from sequester.utility.patterns import as_long_as_few, itemset_supports, pattern_similarity, side_effects
 from sequester.utility.queries import QueryError, draw_queries
-from sequester.utility.score import Measure, ReleasePair
+from sequester.utility.score import Condition, Measure, ReleasePair
 from sequester.utility.times import clock_of, gap_distance, return_distance, time_to_event_distance
 
 if TYPE_CHECKING:
@@ -101,131 +102,121 @@ def _plain(measure: Callable[..., Score | Mapping[str, Score]]) -> Run:
     return lambda pair: measure(pair.released, original=pair.original)
 
 
-COARSER = "values become coarser: quasi-identifiers, or symbols under a taxonomy"
-HISTORIES = "persons keep their histories"
-SYMBOLS = "events are one symbol each, released as such or not at all"
-_CELLS, _ALIKE, _LENGTHS = (
-    "measuring what cells lost",
-    "counting who is released alike",
-    "comparing lengths and gaps",
-)
-
-
 def _has_histories(pair: ReleasePair) -> bool:
     return pair.has_persons and pair.has_attributes
 
 
-_is_coarser, _is_plain = attrgetter("makes_coarser"), attrgetter("has_plain_symbols")
-
+_KEPT = "persons keep their histories"
+COARSER = Condition(
+    "values become coarser: quasi-identifiers, or symbols under a taxonomy", attrgetter("makes_coarser")
+)
+PERSONS = Condition(_KEPT, attrgetter("has_persons"))
+HISTORIES = Condition(_KEPT, _has_histories)
+SYMBOLS = Condition(
+    "events are one symbol each, released as such or not at all", attrgetter("has_plain_symbols")
+)
+_CELLS, _ALIKE, _LENGTHS, _MINING = (
+    "measuring what cells lost",
+    "counting who is released alike",
+    "comparing lengths and gaps",
+    "comparing frequent patterns",
+)
 
 MEASURES = (
-    Measure("loss_metric", _plain(loss_metric), _CELLS, COARSER, _is_coarser),
-    Measure("ncp", _plain(ncp), _CELLS, COARSER, _is_coarser),
-    Measure("iloss", _plain(iloss), _CELLS, COARSER, _is_coarser),
-    Measure("precision", _plain(precision), _CELLS, COARSER, _is_coarser),
+    Measure("loss_metric", _plain(loss_metric), _CELLS, COARSER),
+    Measure("ncp", _plain(ncp), _CELLS, COARSER),
+    Measure("iloss", _plain(iloss), _CELLS, COARSER),
+    Measure("precision", _plain(precision), _CELLS, COARSER),
     Measure(
         "suppressed_events suppressed_persons",
         _suppression,
-        "counting suppressed events",
-        "always; persons where they keep their histories",
-        lambda _: True,
+        "counting what is missing",
+        Condition("always; persons where they keep their histories", lambda _: True),
     ),
-    Measure("discernibility", _plain(discernibility), _ALIKE, HISTORIES, _has_histories),
+    Measure("discernibility", _plain(discernibility), _ALIKE, HISTORIES),
     Measure(
         "classification_metric",
         _plain(classification_metric),
-        "predicting sensitive values",
-        "there are sensitive attributes, released with their events",
-        lambda pair: pair.shows_sensitive and pair.has_attributes,
+        "guessing sensitive values",
+        Condition(
+            "there are sensitive attributes, released with their events",
+            lambda pair: pair.shows_sensitive and pair.has_attributes,
+        ),
         MOST_EVENTS,
     ),
     Measure(
         "loss_per_privacy_gain",
         _loss_per_gain,
         _ALIKE,
-        f"{HISTORIES}, and the method has an information loss",
-        lambda pair: _has_histories(pair) and pair.information_loss is not None,
+        Condition(
+            f"{_KEPT}, and the method has an information loss",
+            lambda pair: _has_histories(pair) and pair.information_loss is not None,
+        ),
     ),
     Measure(
         "query_error query_error_spread query_bias",
         _queries,
-        "answering count queries",
-        HISTORIES,
-        lambda pair: _has_histories(pair) and pair.original.n_persons > 0,
+        "asking how many persons have what",
+        Condition(_KEPT, lambda pair: _has_histories(pair) and pair.original.n_persons > 0),
         MOST_EVENTS_ASKED,
     ),
-    Measure(
-        "sim1 sim2",
-        lambda pair: _patterns(pattern_similarity, pair),
-        "comparing frequent patterns",
-        SYMBOLS,
-        _is_plain,
-        MOST_EVENTS_MINED,
-    ),
-    Measure(
-        "lost_patterns ghost_patterns",
-        _side_effects,
-        "comparing frequent patterns",
-        SYMBOLS,
-        _is_plain,
-        MOST_EVENTS_MINED,
-    ),
+    Measure("sim1 sim2", partial(_patterns, pattern_similarity), _MINING, SYMBOLS, MOST_EVENTS_MINED),
+    Measure("lost_patterns ghost_patterns", _side_effects, _MINING, SYMBOLS, MOST_EVENTS_MINED),
     Measure(
         "lost_itemsets kl_items kl_itemsets",
-        lambda pair: _patterns(itemset_supports, pair),
+        partial(_patterns, itemset_supports),
         "comparing itemsets",
         SYMBOLS,
-        _is_plain,
         MOST_EVENTS_MINED,
     ),
     Measure(
         "kl_values",
         _plain(kl_values),
         "comparing how often values occur",
-        "there is a symbol, or a quasi-identifier with a weight",
-        lambda pair: pair.has_attributes,
+        Condition("there is a symbol, or a quasi-identifier with a weight", attrgetter("has_attributes")),
         MOST_EVENTS,
     ),
     Measure(
         "transition_distance next_event_accuracy",
         _plain(transitions),
-        "comparing transitions",
+        "learning what follows what",
         HISTORIES,
-        _has_histories,
         MOST_EVENTS,
     ),
-    Measure("length_distance", _plain(length_distance), _LENGTHS, HISTORIES, lambda pair: pair.has_persons),
+    Measure("length_distance", _plain(length_distance), _LENGTHS, PERSONS),
     Measure(
         "gap_distance",
         _plain(gap_distance),
         _LENGTHS,
-        "a quasi-identifier tells time: the time or order itself, or days since an event",
-        lambda pair: pair.has_persons and clock_of(pair.original) is not None,
+        Condition(
+            "a quasi-identifier tells time: the time or order itself, or days since an event",
+            lambda pair: pair.has_persons and clock_of(pair.original) is not None,
+        ),
         MOST_EVENTS,
     ),
-    Measure("return_distance", _plain(return_distance), _LENGTHS, SYMBOLS, _is_plain, MOST_EVENTS),
+    Measure("return_distance", _plain(return_distance), _LENGTHS, SYMBOLS, MOST_EVENTS),
     Measure(
         "edit_distance",
         _edits,
         "counting edits",
-        f"{HISTORIES}, and they are not too long to be compared pairwise",
-        _has_histories,
+        Condition(f"{_KEPT}, and they are not too long to be compared pairwise", _has_histories),
         MOST_EVENTS_ASKED,
     ),
     Measure(
         "invented_items",
         _plain(invented_items),
-        "counting invented items",
+        "looking for items that nobody had",
         SYMBOLS,
-        _is_plain,
         MOST_EVENTS_MINED,
     ),
     Measure(
         "time_to_event_distance",
         _plain(time_to_event_distance),
-        "comparing times to events",
-        f"{HISTORIES}, and events are symbols or have sensitive values",
-        lambda pair: pair.has_persons and (pair.has_symbols or pair.shows_sensitive),
+        "drawing how soon things happen",
+        Condition(
+            f"{_KEPT}, and events are symbols or have sensitive values",
+            lambda pair: pair.has_persons and (pair.has_symbols or pair.shows_sensitive),
+        ),
         MOST_EVENTS,
     ),
 )
@@ -245,7 +236,7 @@ def applicable(pair: ReleasePair) -> list[Measure]:
     >>> [name for each in applicable(pair) for name in each.names][:3]
     ['suppressed_events', 'suppressed_persons', 'discernibility']
     """
-    return [each for each in MEASURES if each.applies(pair)]
+    return [each for each in MEASURES if each.when.holds(pair)]
 
 
 def measure_all(

@@ -197,6 +197,15 @@ Run = Callable[[ReleasePair], Score | Mapping[str, Score]]
 """Finds one score, or several by name."""
 
 
+class Condition(NamedTuple):
+    """When measures apply."""
+
+    text: str
+    """In words."""
+    holds: Callable[[ReleasePair], bool]
+    """Whether they apply to a release."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """One or several scores, when they apply, and how they are found."""
@@ -207,10 +216,8 @@ class Measure:
     """Finds them."""
     phase: str
     """What is being done while they are found."""
-    when: str
-    """When they apply, in words."""
-    applies: Callable[[ReleasePair], bool]
-    """Whether they apply."""
+    when: Condition
+    """When they apply."""
     most_events: int | None = None
     """Where there are more events, a sample of persons has to do; without it everybody is looked at."""
 
