@@ -111,7 +111,7 @@ def test_a_function_leaves_what_trying_all_values_leaves(drawn):
     table = table_of(frame, trees)
     domain = Domain.of(table)
     narrowing = Narrowing.of(table, domain)
-    assert [rule.columns for rule in narrowing.rules] == [(0, 1)]
+    assert [columns for columns, _ in narrowing.rules] == [(0, 1)]
     coarse = [
         (coarser(trees["zip"], place, up), coarser(trees["city"], city[place], over))
         for place, up, over in events

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,9 +18,11 @@ from sequester.kernels.rows import fold_rows
 from sequester.mining.dependence import find_dependences, parse_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
-    from sequester._typing import Codes, Mask
+    from sequester._typing import Codes, Counts, Mask
     from sequester.attacks.context import AttackContext
     from sequester.attacks.domain import Domain
     from sequester.data.table import EventTable
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from sequester.mining.dependence import Dependence, LabelKind
 
     Numbers = npt.NDArray[np.float64]
+    Rule = tuple[tuple[int, ...], Callable[..., Codes]]
+    """Columns of one event, the one that follows from the others last; and what narrows their cells."""
 
 SLACK = 1e-9
 """Numbers are equal if they differ by no more than this share of them, or than this."""
@@ -101,7 +105,7 @@ def _within(
 
 
 @njit
-def narrow_sums(cells: Codes, spans: Spans, is_whole: Mask, parent: Codes, end: Codes) -> Codes:
+def narrow_sums(cells: Codes, parent: Codes, end: Codes, spans: Spans, is_whole: Mask) -> Codes:
     """Narrow the three cells of each row, the first two of which add up to the third.
 
     `is_whole` marks which of the three columns have whole numbers only.
@@ -123,7 +127,7 @@ def narrow_sums(cells: Codes, spans: Spans, is_whole: Mask, parent: Codes, end: 
 
 
 @njit
-def narrow_images(cells: Codes, images: Codes, is_open: Mask, parent: Codes, end: Codes) -> Codes:
+def narrow_images(cells: Codes, parent: Codes, end: Codes, images: Codes, is_open: Mask) -> Codes:
     """Narrow the two cells of each row, the second of which is the image of the first.
 
     ``images[leaf]`` is the leaf that belongs to a leaf of the first column, -1 where that is not known. It is
@@ -158,67 +162,37 @@ _ROUNDS = 4
 """What is narrowed may narrow others; after so many rounds hardly anything is left to find."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule(ABC):
-    """How columns of one event depend on each other."""
-
-    columns: tuple[int, ...]
-    """Their places in the domain, the one that follows from the others last."""
-
-    @abstractmethod
-    def narrow(self, cells: Codes, domain: Domain) -> Codes:
-        """Narrow the cells of these columns, a row each."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Sum(_Rule):
-    spans: Spans
-    """What numbers the nodes of these columns stand for."""
-    is_whole: Mask
-    """Columns of whole numbers."""
-
-    @classmethod
-    def of(cls, dependence: Dependence, domain: Domain) -> _Sum:
-        columns = tuple(domain.columns.index(name) for name in dependence.columns)
-        numbers, lows, highs = (np.full(domain.n_nodes, np.nan) for _ in range(3))
-        is_open = np.zeros(domain.n_nodes, np.bool_)
-        is_whole = []
-        for column, reading in zip(columns, dependence.readings, strict=True):
-            own = slice(int(domain.starts[column]), int(domain.starts[column + 1]))
-            numbers[own], lows[own], highs[own], is_open[own] = spans_of(domain.trees[column], reading)
-            finite = numbers[own][np.isfinite(numbers[own])]
-            is_whole.append(bool((finite == np.floor(finite)).all()))
-        spans = Spans(numbers, lows, highs, is_open)
-        return cls(columns, spans, np.array(is_whole, np.bool_))
-
-    def narrow(self, cells: Codes, domain: Domain) -> Codes:
-        narrowed: Codes = narrow_sums(cells, self.spans, self.is_whole, domain.parent, domain.kernel.end)
-        return narrowed
+def _sum_rule(dependence: Dependence, domain: Domain) -> Rule:
+    """Return how columns narrow each other of which the first two add up to the third."""
+    columns = tuple(domain.columns.index(name) for name in dependence.columns)
+    numbers, lows, highs = (np.full(domain.n_nodes, np.nan) for _ in range(3))
+    spans = Spans(numbers, lows, highs, np.zeros(domain.n_nodes, np.bool_))
+    is_whole = []
+    for column, reading in zip(columns, dependence.readings, strict=True):
+        own = slice(int(domain.starts[column]), int(domain.starts[column + 1]))
+        for everywhere, here in zip(spans, spans_of(domain.trees[column], reading), strict=True):
+            everywhere[own] = here
+        finite = numbers[own][np.isfinite(numbers[own])]
+        is_whole.append(bool((finite == np.floor(finite)).all()))
+    return columns, partial(narrow_sums, spans=spans, is_whole=np.array(is_whole, np.bool_))
 
 
-@dataclass(frozen=True, slots=True)
-class _Image(_Rule):
-    images: Codes
-    """Leaf of the first column to the leaf of the second that goes with it; -1 where that is not known."""
-    is_open: Mask
-    """Nodes of the first column that stand for more than the leaves below them."""
+def _image_rule(dependence: Dependence, domain: Domain, cells: Codes) -> Rule:
+    """Return how columns narrow each other of which the first determines the second, as `cells` have them."""
+    source, other = (domain.columns.index(name) for name in dependence.columns)
+    images = np.full(domain.n_nodes, -1, np.int32)
+    images[cells[:, source]] = cells[:, other]
+    is_open = np.zeros(domain.n_nodes, np.bool_)
+    own = slice(int(domain.starts[source]), int(domain.starts[source + 1]))
+    is_open[own] = _count_named(domain.trees[source])[1]
+    return (source, other), partial(narrow_images, images=images, is_open=is_open)
 
-    @classmethod
-    def of(cls, dependence: Dependence, domain: Domain, cells: Codes) -> _Image:
-        source, other = (domain.columns.index(name) for name in dependence.columns)
-        images = np.full(domain.n_nodes, -1, np.int32)
-        images[cells[:, source]] = cells[:, other]
-        tree = domain.trees[source]
-        named = np.zeros(len(tree), np.int64)
-        np.add.at(named, tree.parent[1:], tree.leaves[1:])
-        is_open = np.zeros(domain.n_nodes, np.bool_)
-        start = int(domain.starts[source])
-        is_open[start : start + len(tree)] = ~tree.is_leaf & (tree.leaves > named)
-        return cls((source, other), images, is_open)
 
-    def narrow(self, cells: Codes, domain: Domain) -> Codes:
-        narrowed: Codes = narrow_images(cells, self.images, self.is_open, domain.parent, domain.kernel.end)
-        return narrowed
+def _count_named(tree: Hierarchy) -> tuple[Counts, Mask]:
+    """Count the leaves below each node's children, and mark the nodes that stand for more than those."""
+    named = np.zeros(len(tree), np.int64)
+    np.add.at(named, tree.parent[1:], tree.leaves[1:])
+    return named, ~tree.is_leaf & (tree.leaves > named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +225,7 @@ class Narrowing:
     """
 
     domain: Domain
-    rules: tuple[_Rule, ...]
+    rules: tuple[Rule, ...]
 
     @classmethod
     def of(cls, original: EventTable, domain: Domain) -> Narrowing | None:
@@ -260,24 +234,28 @@ class Narrowing:
         if not found:
             return None
         cells = domain.cells(original.sequences)
-        rules: list[_Rule] = [
-            _Sum.of(each, domain) if each.kind == "adds up" else _Image.of(each, domain, cells)
+        rules = (
+            _sum_rule(each, domain) if each.kind == "adds up" else _image_rule(each, domain, cells)
             for each in found
-        ]
+        )
         return cls(domain, tuple(rules))
+
+    @property
+    def columns(self) -> list[int]:
+        """The columns that depend on others, or others on them."""
+        return sorted({column for columns, _ in self.rules for column in columns})
 
     def apply(self, cells: Codes) -> Codes:
         """Make the cells of events finer, as far as the others of their event allow."""
-        columns = sorted({column for rule in self.rules for column in rule.columns})
-        place_of = {column: place for place, column in enumerate(columns)}
+        columns, trees = self.columns, (self.domain.parent, self.domain.kernel.end)
         # An event that holds attributes of persons has nothing in these columns.
         is_there = (cells[:, columns] < self.domain.nothing).all(axis=1)
         rows, row_of = _distinct(cells[is_there][:, columns])
         for _ in range(_ROUNDS):
             before = rows.copy()
-            for rule in self.rules:
-                own = [place_of[column] for column in rule.columns]
-                rows[:, own] = rule.narrow(np.ascontiguousarray(rows[:, own]), self.domain)
+            for dependent, narrow in self.rules:
+                own = [columns.index(column) for column in dependent]
+                rows[:, own] = narrow(np.ascontiguousarray(rows[:, own]), *trees)
             if np.array_equal(rows, before):
                 break
         narrowed = cells.copy()
@@ -286,10 +264,9 @@ class Narrowing:
 
     def count_refined(self, cells: Codes) -> tuple[int, int]:
         """Count the generalized values of dependent columns that become finer, and all of them."""
-        columns = sorted({column for rule in self.rules for column in rule.columns})
-        coarse = cells[:, columns]
+        coarse = cells[:, self.columns]
         is_coarse = self.domain.kernel.end[coarse] > coarse + 1
-        finer = self.apply(cells)[:, columns] != coarse
+        finer = self.apply(cells)[:, self.columns] != coarse
         return int(finer.sum()), int(is_coarse.sum())
 
 
@@ -330,9 +307,7 @@ def spans_of(tree: Hierarchy, reading: LabelKind) -> tuple[Numbers, Numbers, Num
     numbers[leaves] = parse_labels([tree.labels[leaf] for leaf in leaves.tolist()], reading)
     lows, highs = np.where(np.isnan(numbers), np.inf, numbers), np.where(np.isnan(numbers), -np.inf, numbers)
     is_leaf = tree.is_leaf
-    named = np.zeros(size, np.int64)
-    np.add.at(named, tree.parent[1:], tree.leaves[1:])
-    is_open = ~is_leaf & (tree.leaves > named)
+    named, is_open = _count_named(tree)
     is_unknown = is_leaf & np.isnan(numbers)
     for node in range(size - 1, 0, -1):
         if not is_leaf[node]:
@@ -392,14 +367,10 @@ def refinement_risk(context: AttackContext, narrowing: Narrowing) -> Risk:
     rng = generator("attack control", context.seed)
     permuted = np.stack([rng.permutation(column) for column in cells.T], axis=1)
     finer, coarse = narrowing.count_refined(cells)
-    release, control = (
-        Proportion.counted(finer, coarse),
-        Proportion.counted(*narrowing.count_refined(permuted)),
-    )
     return Risk.of(
-        release,
+        Proportion.counted(finer, coarse),
         0.0,
-        control,
+        Proportion.counted(*narrowing.count_refined(permuted)),
         raw=Proportion.counted(0, 0),
         name="given_back",
         kind="dependent",

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 MOST_EVENTS = 100_000
 """Events with which relaxations are tried at most."""
 UNTRIED = "no relaxation was tried"
+_LOST = {
+    "values": "suppressed or heavily generalized values",
+    "events": "events that are not shown as they were",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +72,7 @@ def find_relaxations(
 ) -> tuple[list[Relaxation], list[str]]:
     """Return what smaller promises would have kept, tried for so many `seconds`, and notes on how."""
     started = working_time()
-    lost = lost_parts(
-        release.change_list,
-        original.hierarchies,
-        original.schema.sensitive_columns,
-        harmless=method.harmless,
-    )
+    lost = _lost_of(method, release.change_list, original)
     paths = [each for each in method.relaxations(original) if each.steps]
     if not len(lost) or not paths or not seconds:
         why = "nothing can be asked less of" if len(lost) else "nothing is suppressed or heavily generalized"
@@ -98,20 +97,19 @@ def find_relaxations(
             f"relaxations were tried with {some}, of whom fewer are alike than in the whole table: more is "
             "lost, and a relaxation keeps less"
         )
-    has_columns = "column" in release.change_list.collect_schema()
+    unit = "values" if "column" in release.change_list.collect_schema() else "events"
     search = RelaxationSearch(
-        method=method,
-        table=table,
-        seed=release.seed,
-        lost=lost,
-        unit="values" if has_columns else "events",
-        means="suppressed or heavily generalized values"
-        if has_columns
-        else "events that are not shown as they were",
-        report=report,
+        method=method, table=table, seed=release.seed, lost=lost, unit=unit, report=report
     )
-    relaxations, more = search.follow_all(paths, stop=started + seconds)
-    return relaxations, [*notes, *more]
+    relaxations: list[Relaxation] = []
+    for place, path in enumerate(paths):
+        # Each path gets an equal part of the time that is left.
+        now = working_time()
+        left = max(started + seconds - now, 0) / (len(paths) - place)
+        found, note = search.follow(path, deadline=now + left)
+        relaxations += found
+        notes += [] if note is None else [note]
+    return relaxations, notes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,24 +129,9 @@ class RelaxationSearch:
     """The parts that are lost now."""
     unit: str
     """What a part is: events, or values."""
-    means: str
-    """What is lost, in a few words."""
     report: Callable[[str], None]
     """Called before each run."""
     _seen: dict[tuple[str, int], Counts | None] = field(default_factory=dict)
-
-    def follow_all(
-        self, paths: Sequence[RelaxationPath], *, stop: float
-    ) -> tuple[list[Relaxation], list[str]]:
-        """Follow every path; each gets an equal part of the time that is left."""
-        relaxations: list[Relaxation] = []
-        notes: list[str] = []
-        for place, path in enumerate(paths):
-            now = working_time()
-            found, note = self.follow(path, deadline=now + max(stop - now, 0) / (len(paths) - place))
-            relaxations += found
-            notes += [] if note is None else [note]
-        return relaxations, notes
 
     def follow(self, path: RelaxationPath, *, deadline: float) -> tuple[list[Relaxation], str | None]:
         """Return the relaxations that a path leads to, and what is to say about the rest."""
@@ -208,16 +191,19 @@ class RelaxationSearch:
             of=len(self.lost),
             unit=self.unit,
             newly_lost=newly,
-            text=f"{instead} would have kept {kept:,} of {len(self.lost):,} {self.means}{also}",
+            text=f"{instead} would have kept {kept:,} of {len(self.lost):,} {_LOST[self.unit]}{also}",
         )
 
 
 def _lost_by(method: Method, table: EventTable, seed: str, deadline: float) -> Counts:
     """Run a method, and number the parts that it loses; raise `TimeUpError` when the deadline has passed."""
     outcome = run_trial(method, table, seed=seed, deadline=deadline)
-    return lost_parts(
-        outcome.changes, table.hierarchies, table.schema.sensitive_columns, harmless=method.harmless
-    )
+    return _lost_of(method, outcome.changes, table)
+
+
+def _lost_of(method: Method, changes: pl.DataFrame | pl.LazyFrame, table: EventTable) -> Counts:
+    columns = table.schema.sensitive_columns
+    return lost_parts(changes, table.hierarchies, columns, harmless=method.harmless)
 
 
 def plain(value: object) -> object:

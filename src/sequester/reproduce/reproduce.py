@@ -384,48 +384,6 @@ _WIDTH, _HEIGHT, _ACROSS = 300, 210, 3
 _FEW = 10
 """Up to so many whole numbers, each has its own tick."""
 
-_PAGE = """{% extends "page.html" %}
-{% block title %}{{ result.paper.name }}{% endblock %}
-{% block header %}
-<p class="kind">Reproduction</p>
-<h1>{{ result.paper.title }}</h1>
-<p class="lead">{{ result.paper.reference }}. {{ summary }}</p>
-{% endblock %}
-{% block main %}
-<section>
-<h2>What the paper says, and what we measure</h2>
-<div class="scroll">
-<table>
-<thead><tr>{% for name in header %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for claim in result.claims %}
-<tr><td>{{ claim.says }}</td><td>{{ claim.measured }}</td>
-<td>{{ claim.verdict }}</td><td>{{ claim.why }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-</section>
-<section>
-<h2>How it was run</h2>
-<ul>
-{% for line in result.run_notes %}
-<li>{{ line }}</li>
-{% endfor %}
-</ul>
-</section>
-{% for drawing, svg in drawn %}
-<section>
-<h2>{{ drawing.title }}</h2>
-<p class="soft">{{ drawing.name }}, from {{ drawing.table }}.csv</p>
-<div class="scroll wide">
-{{ svg }}
-</div>
-</section>
-{% endfor %}
-{% endblock %}
-"""
-
 
 def agreement_table(claims: Sequence[Claim]) -> pl.DataFrame:
     """Return the claims as a table."""
@@ -435,29 +393,24 @@ def agreement_table(claims: Sequence[Claim]) -> pl.DataFrame:
 
 def markdown_page(result: Reproduction) -> str:
     """Return the page as Markdown, with links to the figures."""
-    return "\n".join(_markdown(result)) + "\n"
-
-
-def _markdown(result: Reproduction) -> Iterator[str]:
-    yield from (f"# {result.paper.title}", "", f"{result.paper.reference}. {result.summary}", "")
-    yield f"| {' | '.join(AGREEMENT)} |"
-    yield "|---|---|---|---|"
-    for row in agreement_table(result.claims).iter_rows():
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-    yield from ("", "## How it was run", "")
-    for line in result.run_notes:
-        yield f"- {line}"
+    header, *rows = (
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+        for row in (AGREEMENT, *agreement_table(result.claims).iter_rows())
+    )
+    lines = [f"# {result.paper.title}", "", f"{result.paper.reference}. {result.summary}", ""]
+    lines += [header, "|---|---|---|---|", *rows, "", "## How it was run", ""]
+    lines += [f"- {line}" for line in result.run_notes]
     for drawing in result.drawn:
         if drawing.shown:
-            yield from ("", f"## {drawing.title}", "", f"![{drawing.title}](figures/{drawing.name}.svg)")
+            lines += ["", f"## {drawing.title}", "", f"![{drawing.title}](figures/{drawing.name}.svg)"]
+    return "\n".join(lines) + "\n"
 
 
 def html_page(result: Reproduction, drawn: Sequence[tuple[Drawing, str]]) -> str:
     """Return the page as HTML that needs no network and runs no script."""
     # The renderer has escaped the labels.
     inline = [(drawing, Markup(_XML_HEAD.sub("", svg))) for drawing, svg in drawn]  # noqa: S704
-    page = template("page.html").environment.from_string(_PAGE)
-    return page.render(result=result, summary=result.summary, header=AGREEMENT, drawn=inline)
+    return template("reproduction.html").render(result=result, header=AGREEMENT, drawn=inline)
 
 
 def select_points(drawing: Drawing, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.kernels.compiler import njit
 from sequester.mining.support import sequences_of
-from sequester.ragged import gather_rows, offsets_of, owners_of
+from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of
 from sequester.utility.distributions import attributes_of
 from sequester.utility.generalization import weights_text
 from sequester.utility.score import Score, require_same_persons, units_of
@@ -383,58 +383,37 @@ def count_losses(released: Sequences, original: EventTable, *, permuted: bool = 
     require_same_persons(released, original.sequences)
     source = original.sequences
     book = Codebook.of((*released.codebook.labels, *source.codebook.labels))
-    before, after = _Side.of(source, book), _Side.of(released, book)
-    is_shown = np.array([label != ROOT for label in book.labels], np.bool_)[after.items]
+    before, after = _recode(source, book), _recode(released, book)
+    lengths = np.diff(after.person_offsets)
+    is_shown = np.array([label != ROOT for label in book.labels], np.bool_)[after.codes]
     stays = _stay_in_place(before, after, is_shown, book, original.hierarchies.get(original.symbol))
-    n_kept = int(np.count_nonzero(is_shown & np.repeat(stays, after.lengths)))
-    others = ~stays & (after.lengths > 0)
+    n_kept = int(np.count_nonzero(is_shown & np.repeat(stays, lengths)))
+    others = np.flatnonzero(~stays & (lengths > 0))
     n_moved = n_invented = 0
-    if others.any():
-        given = after.only(others, is_shown)
-        n_common, n_invented = _align(before.only(others), given)
+    if others.size:
+        items, offsets = keep_values(after.codes, after.person_offsets, is_shown)
+        given = Sequences(offsets, {SYMBOL: items}, after.codebooks).take(others)
+        n_common, n_invented = _align(before.take(others), given)
         n_kept += n_common
-        n_moved = len(given.items) - n_common - n_invented
+        n_moved = given.n_events - n_common - n_invented
     n_lost = original.n_events - n_kept - (n_moved if permuted else 0)
     return Losses(lost=n_lost, moved=n_moved, invented=n_invented)
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """Each person's symbols, in codes that both sides share."""
-
-    items: Codes
-    offsets: Offsets
-    book: Codebook
-
-    @classmethod
-    def of(cls, sequences: Sequences, book: Codebook) -> _Side:
-        name = sequences.symbol
-        codes = book.encode(sequences.codebooks[name].labels)
-        return cls(codes[sequences.columns[name]], sequences.person_offsets, book)
-
-    @property
-    def lengths(self) -> Counts:
-        return np.diff(self.offsets)
-
-    def only(self, persons: Mask, items: Mask | None = None) -> _Side:
-        """Return the marked persons, with all of their items or with the marked ones."""
-        taken = np.repeat(persons, self.lengths)
-        if items is not None:
-            taken &= items
-        lengths = np.diff(offsets_of(taken)[self.offsets])[persons]
-        return _Side(self.items[taken], offsets_of(lengths), self.book)
-
-    def sequences(self) -> Sequences:
-        return Sequences(self.offsets, {SYMBOL: self.items}, {SYMBOL: self.book})
+def _recode(sequences: Sequences, book: Codebook) -> Sequences:
+    """Return each person's symbols in codes that both sides share."""
+    codes = book.encode(sequences.codebook.labels)[sequences.codes]
+    return Sequences(sequences.person_offsets, {SYMBOL: codes}, {SYMBOL: book})
 
 
 def _stay_in_place(
-    before: _Side, after: _Side, is_shown: Mask, book: Codebook, tree: Hierarchy | None
+    before: Sequences, after: Sequences, is_shown: Mask, book: Codebook, tree: Hierarchy | None
 ) -> Mask:
     """Mark the persons whose record has all events in their places, as they were, coarser or ``*``."""
-    alike = before.lengths == after.lengths
-    places = np.repeat(alike, after.lengths)
-    own, given = before.items[np.repeat(alike, before.lengths)], after.items[places]
+    own_lengths, lengths = (np.diff(side.person_offsets) for side in (before, after))
+    alike = own_lengths == lengths
+    places = np.repeat(alike, lengths)
+    own, given = before.codes[np.repeat(alike, own_lengths)], after.codes[places]
     differs = (own != given) & is_shown[places]
     if tree is not None:
         suspects = np.flatnonzero(differs)
@@ -446,7 +425,7 @@ def _stay_in_place(
             for pair in pairs.tolist()
         ]
         differs[suspects] = ~np.array(stands, np.bool_)[which]
-    owners = np.repeat(np.flatnonzero(alike), after.lengths[alike])
+    owners = np.repeat(np.flatnonzero(alike), lengths[alike])
     stays: Mask = alike.copy()
     stays[owners[differs]] = False
     return stays
@@ -456,12 +435,12 @@ def _covers(tree: Hierarchy, node: str, label: str) -> bool:
     return node in tree and label in tree and tree.node(node) in tree.ancestors(tree.node(label))
 
 
-def _align(before: _Side, after: _Side) -> tuple[int, int]:
+def _align(before: Sequences, after: Sequences) -> tuple[int, int]:
     """Count the items that both sides have in order, and the released ones that the person never had."""
     # Loaded here because many releases need no alignment.
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415
 
-    pairs = pair_sequences(after.sequences(), before.sequences())
+    pairs = pair_sequences(after, before)
     common = score_pairs(pairs, LCSseq.similarity)
     return int(common @ pairs.weights), int(count_invented(pairs) @ pairs.weights)
 
