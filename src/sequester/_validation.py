@@ -14,7 +14,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import TYPE_CHECKING, TypeGuard
 
-from sequester.errors import ParameterError
+from sequester.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -232,3 +232,21 @@ def as_patterns(name: str, given: object) -> tuple[Pattern, ...]:
         raise ParameterError(msg)
     patterns = sorted(given, key=repr) if isinstance(given, set | frozenset) else given
     return tuple(dict.fromkeys(as_pattern(f"{name}[{n}]", each) for n, each in enumerate(patterns)))
+
+
+def check_address_space(least: int, purpose: str) -> None:
+    """Refuse a limit on the addresses of this process (``ulimit -v``) into which `purpose` does not fit.
+
+    Libraries end a process that meets the limit, and no line says why.
+    """
+    try:
+        import resource  # noqa: PLC0415  (only where there is one)
+    except ImportError:
+        return
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY and most < least:
+        msg = (
+            f"ulimit -v allows {most / 1e9:.1f} GB of addresses, and {purpose} reserves {least / 1e9:.0f} GB "
+            "of them, most of which it never uses: lift this limit"
+        )
+        raise InputError(msg)

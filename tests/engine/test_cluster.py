@@ -91,6 +91,15 @@ def test_arrays_are_aligned_and_as_writable_as_they_were(workers):
     assert [writable for writable, _, _ in found] == [True] * 4 + [False]
 
 
+def test_a_scheduler_loads_no_function_of_a_task(workers, monkeypatch):
+    sent = []
+    monkeypatch.setattr(workers._client, "submit", lambda *given, **named: sent.append(given) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        list(workers.map(worker_tasks.add, [0], shared=None))
+    (run, task, part, *_) = sent[0]
+    assert b"worker_tasks" not in pickle.dumps((run, task, part))
+
+
 def test_each_call_has_its_own_counters(workers):
     for _ in range(2):
         counts = list(workers.map(worker_tasks.count_calls, range(6), shared=np.zeros(1, np.int64)))
@@ -271,6 +280,19 @@ def test_no_workers_there(tmp_path, monkeypatch):
         address = empty.scheduler_address
         with pytest.raises(InputError, match=f"{address} has no workers; start one"), open_engine(address):
             pass
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Nanny failed to start."), OSError(12, "no memory")])
+def test_local_workers_that_do_not_start(monkeypatch, error):
+    def start(**asked):
+        raise error
+
+    monkeypatch.setattr(distributed, "LocalCluster", start)
+    refused = pytest.raises(
+        InputError, match=r"^--engine local:2: no workers started; they may have too litt"
+    )
+    with refused, open_engine("local:2"):
+        pass
 
 
 def test_no_address_no_engine():

@@ -11,7 +11,7 @@ import pytest
 from sequester.errors import InputError, ignore_warning
 from sequester.workflow import memory
 from sequester.workflow.config import Config
-from sequester.workflow.protect import protect
+from sequester.workflow.protect import dry_run, protect
 
 
 def test_the_machine_and_the_container_both_bound(tmp_path):
@@ -121,6 +121,23 @@ def test_a_limit_of_the_process_bounds(tmp_path, monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda which: (50 * 1024, resource.RLIM_INFINITY))
     assert memory.available(tmp_path, tmp_path) == 30 * 1024
     assert memory.swap(tmp_path) == 8 * 1024
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of Unix")
+@pytest.mark.parametrize(
+    ("run", "most", "refused"),
+    [
+        (protect, 60_000_000_000, "60.0 GB of addresses, and drawing plots reserves 70 GB of them"),
+        (dry_run, 1_500_000_000, "1.5 GB of addresses, and reading reserves 2 GB of them"),
+    ],
+)
+def test_a_limit_under_which_libraries_end_the_process_is_refused(clicks, monkeypatch, run, most, refused):
+    import resource
+
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (most, resource.RLIM_INFINITY))
+    with pytest.raises(InputError, match=rf"^ulimit -v allows {refused}"):
+        run(clicks / "release.toml")
+    assert sorted(path.name for path in clicks.iterdir()) == ["clicks.csv", "release.toml"]
 
 
 def test_what_this_process_holds_is_as_good_as_free(monkeypatch):

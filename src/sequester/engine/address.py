@@ -116,15 +116,19 @@ def _local_cluster(n_workers: int) -> Iterator[LocalCluster]:
         ),
     ):
         with _deferred_interrupts() as interrupts:
-            cluster = LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-                local_directory=folder,
-                silence_logs=logging.CRITICAL,
-            )
+            try:
+                cluster = LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                    local_directory=folder,
+                    silence_logs=logging.CRITICAL,
+                )
+            except (OSError, RuntimeError):
+                msg = f"--engine local:{n_workers}: no workers started; they may have too little memory"
+                raise InputError(msg) from None
         with cluster:
             if interrupts:
                 signal.raise_signal(signal.SIGINT)

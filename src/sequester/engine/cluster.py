@@ -145,8 +145,9 @@ class DaskEngine:
     def _run(self, function: Callable[[P, S], T], parts: Sequence[P], first: int, shared: S) -> Iterator[T]:
         """Yield the answers from a part on, with a bounded number of parts at the cluster."""
         self._check_workers()
-        head, buffers, is_writable = self._share(shared)
-        task = _Task(secrets.token_hex(8), versions(), function, is_writable)
+        # Together, so that the scheduler, which loads all that a task names, need not load the function.
+        head, buffers, is_writable = self._share((function, shared))
+        task = _Task(secrets.token_hex(8), versions(), is_writable)
         label = function.__name__.strip("_")
         waiting: deque[Future[_Answer]] = deque()
         following, ahead = first, AHEAD * self.n_threads
@@ -230,7 +231,7 @@ class DaskEngine:
     def _check_workers(self) -> None:
         """Refuse workers and a scheduler of other versions, and make folders for spilling private.
 
-        A scheduler loads the functions of the tasks that it passes on.
+        A scheduler loads this module for the tasks that it passes on.
         """
         where = self._client.scheduler.address if self._client.scheduler else "the cluster"
         if not self._workers():
@@ -279,8 +280,6 @@ class _Task:
     """Tells this call from others."""
     versions: dict[str, str]
     """What a worker must have: one may have come after the others were checked."""
-    function: Callable[[Any, Any], Any]
-    """What is run."""
     is_writable: tuple[bool, ...]
     """Which of the shared arrays were not read-only: kernels are compiled for the one or the other."""
 
@@ -309,9 +308,9 @@ def _work(task: _Task, part: _Part, head: Bytes, *buffers: Bytes) -> _Answer:
         lines = compare_versions(f"worker {worker}", task.versions, here=True)
         if lines:
             return _Answer(error=InputError(*lines))
-        shared = _open_shared(task, head, buffers)
+        function, shared = _open_shared(task, head, buffers)
         # Both come from this program's own client, over a connection that dask has made.
-        return _Answer(task.function(pickle.loads(part.pickled), shared))  # noqa: S301
+        return _Answer(function(pickle.loads(part.pickled), shared))  # noqa: S301
     except SequesterError as error:
         return _Answer(error=error)
     except MemoryError:
@@ -324,13 +323,15 @@ def _work(task: _Task, part: _Part, head: Bytes, *buffers: Bytes) -> _Answer:
         return _Answer(error=InternalError(f"{fault}, on worker {worker}", fault=fault))
 
 
-_opened: dict[str, tuple[object]] = {}
-"""What the parts of the last calls share, for as long as this worker has the data it was made of."""
+_opened: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {}
+"""Functions of the last calls and what their parts share, while this worker has the data they came in."""
 _opening = Lock()
 
 
-def _open_shared(task: _Task, head: Bytes, buffers: tuple[Bytes, ...]) -> object:
-    """Return what the parts share, put together once per worker and call."""
+def _open_shared(
+    task: _Task, head: Bytes, buffers: tuple[Bytes, ...]
+) -> tuple[Callable[[Any, Any], Any], Any]:
+    """Return the function and what the parts share, put together once per worker and call."""
     with _opening:
         found = _opened.get(task.call)
         if found is None:
@@ -338,13 +339,13 @@ def _open_shared(task: _Task, head: Bytes, buffers: tuple[Bytes, ...]) -> object
                 _as_it_was(each, is_writable)
                 for each, is_writable in zip(buffers, task.is_writable, strict=True)
             ]
-            found = (pickle.loads(head.data, buffers=arrays),)  # noqa: S301  (as above)
+            found = pickle.loads(head.data, buffers=arrays)  # noqa: S301  (as above)
             for earlier in list(_opened)[:-1]:
                 _opened.pop(earlier, None)
             _opened[task.call] = found
             # dask lets the head go when the client does, or when the client is gone.
             finalize(head, _opened.pop, task.call, None)
-        return found[0]
+        return found
 
 
 def _as_it_was(buffer: Bytes, is_writable: bool) -> memoryview:

@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from sequester._repr import display_width, shown
+from sequester._validation import check_address_space
 from sequester.data.places import REGION
 from sequester.data.sequences import Sequences
 from sequester.data.trajectories import METRES_PER_DEGREE
@@ -43,6 +44,7 @@ def bars(tally: Tally, *, title: str) -> Markup:
 
 def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
     """Render a chart of Altair as SVG that grows and shrinks with its page and is read out as `title`."""
+    check_can_draw()
     import vl_convert  # noqa: PLC0415  (takes most of a second to load)
 
     svg = str(vl_convert.vegalite_to_svg(chart.to_dict()))
@@ -58,6 +60,11 @@ def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
     )
     # Labels come escaped from the renderer; the tests hold it to that.
     return Markup(opening + svg[head.end() :])  # noqa: S704
+
+
+def check_can_draw() -> None:
+    """Refuse a limit on addresses that the renderer, a browser's engine, does not fit into."""
+    check_address_space(70_000_000_000, "drawing plots")
 
 
 _EDGE = 0.25

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
+from sequester._validation import check_address_space
 from sequester.data.persons import Persons
 from sequester.data.places import REGION
 from sequester.data.table import EventTable
@@ -239,6 +240,7 @@ class Config:
         """Read the data, with the role of every column; `warn` is called with what was left out."""
         # Mistakes in roles are told before the data is read.
         _ = self.schema, self.persons_schema
+        check_address_space(2_000_000_000, "reading")
         table = self.table_of(self.frame(warn, engine=engine), warn)
         # Data in parts is large: nothing is held twice.
         return table if self._parts is None else table.compact()

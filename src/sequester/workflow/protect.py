@@ -13,6 +13,7 @@ from sequester.errors import InputError, UnattainableError, WarningCollector, ig
 from sequester.explanation import explain
 from sequester.release.release import data_flow_counts
 from sequester.report.findings import Findings, Phase, Timings
+from sequester.report.plot import check_can_draw
 from sequester.report.summary import ReleaseSummary
 from sequester.workflow.attack import attack
 from sequester.workflow.config import Config
@@ -160,6 +161,7 @@ def protect(
 
 def _read(config: Config, engine: Engine | None, progress: Progress, collect: WarningCollector) -> EventTable:
     """Read the data; refuse what memory cannot hold, and labels that look alike."""
+    check_can_draw()
     n_rows, schema = config.n_rows, config.schema
     if n_rows is not None:
         # Parts may be far larger than memory, and reading them takes a while.
