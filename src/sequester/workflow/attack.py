@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
 
 
-MOST_CELLS, FEWEST_TARGETS = 2_000_000_000, 100
-"""Cells times targets that all attacks go through, unless that would be fewer targets than the second."""
+MAIN_TARGETS, FEWEST_TARGETS = 1_000, 100
+"""Targets of every kind of knowledge: of the main attacks on small tables, and of all on the largest."""
 ONE_PERSON = "attacks that look for a person among others were left out, because the data has one person"
 
 
@@ -224,7 +224,7 @@ def attack_release(
         progress(0.15, "reading held-out persons")
         absent = Config.load(held_out).table(warn, engine=engine)
     if targets is None:
-        targets = TARGETS if thorough else targets_for_all(table.n_events, len(table.schema.quasi))
+        targets = TARGETS if thorough else targets_for(table.n_events, len(table.schema.quasi), main=False)
         if targets < TARGETS:
             warn(
                 f"{targets:,} targets are tried of each kind of knowledge, not {TARGETS:,}, because there is "
@@ -308,15 +308,20 @@ def _attack_side_by_side(folders: Sequence[Path], case: Case) -> list[Risk]:
     return beside_one(together, alone)
 
 
-def targets_for_all(n_events: int, n_columns: int) -> int:
-    """Return how many targets all attacks together can try in about half a minute.
+def targets_for(n_events: int, n_columns: int, *, main: bool = True) -> int:
+    """Return how many targets the `main` attacks, or all of them, can try in about half a minute.
+
+    Where a table has more events or quasi-identifiers, fewer are tried, so that it takes no longer.
 
     Examples
     --------
-    >>> targets_for_all(10_000, 5), targets_for_all(100_000, 50), targets_for_all(50_000_000, 5)
-    (10000, 400, 100)
+    >>> [targets_for(n_events, 5) for n_events in (12_000, 1_000_000, 50_000_000)], targets_for(100_000, 50)
+    ([1000, 200, 100], 200)
+    >>> targets_for(10_000, 5, main=False), targets_for(100_000, 50, main=False)
+    (10000, 400)
     """
-    return min(max(MOST_CELLS // max(n_events * max(n_columns, 1), 1), FEWEST_TARGETS), TARGETS)
+    cells, columns, most = (10**9, 5, MAIN_TARGETS) if main else (2 * 10**9, 1, TARGETS)
+    return min(max(cells // max(n_events * max(n_columns, columns), 1), FEWEST_TARGETS), most)
 
 
 def _attack(

@@ -305,8 +305,7 @@ def _task(
     *,
     with_page: bool,
 ) -> TrialTask:
-    settings = None if config is None else config.settings.release
-    max_suppressed = None if settings is None else settings.max_suppressed
+    max_suppressed = None if config is None else config.settings.release.max_suppressed
     key = store.key(
         candidate,
         knowledge=[knowledge.kind, knowledge.known, knowledge.targets],
@@ -315,6 +314,7 @@ def _task(
         if candidate.continues is None
         else Series.read(candidate.continues).certificate_sha256,
     )
+    place = store.place(RELEASES, candidate, key) if asked.write_releases else None
     task = TrialTask(
         candidate=candidate,
         key=key,
@@ -322,28 +322,17 @@ def _task(
         knowledge=knowledge,
         max_suppressed=max_suppressed,
         report=store.place(REPORTS, candidate, key) if with_page else None,
+        release=place,
     )
-    if not asked.write_releases:
+    if place is None or config is None or candidate.method is None:
         return task
-    place = store.place(RELEASES, candidate, key)
-    task = replace(task, release=place)
-    if config is None or candidate.method is None or settings is None:
-        return task
-    job = Job(
-        config=config,
-        method=candidate.method,
-        out=place,
-        internal=None,
-        seed=store.seed,
-        force=False,
-        continues=candidate.continues,
-    )
+    job = Job(config=config, method=candidate.method, out=place, continues=candidate.continues)
     return replace(
         task,
         config_toml=job.to_toml(store.seed),
         event_log=config.event_log,
         n_parts=config.n_parts,
-        pseudonyms=settings.pseudonyms,
+        pseudonyms=config.settings.release.pseudonyms,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from sequester._validation import check_address_space
 from sequester.data.persons import Persons
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import core_schema
 
     from sequester.data.schema import Schema
     from sequester.engine import Engine
@@ -54,8 +57,6 @@ if TYPE_CHECKING:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """What the schema is written in."""
-_BY_NAME = ("properties", "$defs")
-"""Tables whose keys are names of ours, not words of JSON Schema."""
 _PERSON_OR_LINES = [
     {"required": ["person"]},
     {"properties": {"format": {"enum": ["spmf", "seq"]}}, "required": ["format"]},
@@ -386,37 +387,42 @@ def _check_sources(data: object) -> Iterator[str]:
             yield from (f"{where}.{line}" for line in source_errors(given))
 
 
+class _TomlSchema(GenerateJsonSchema):
+    """What TOML can say: no null, and no titles, which would only repeat the keys."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        """Describe the value that may be left out."""
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """Leave out defaults that are none."""
+        described = super().default_schema(schema)
+        return {key: value for key, value in described.items() if (key, value) != ("default", None)}
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Leave out the title of a table."""
+        return {key: value for key, value in super().model_schema(schema).items() if key != "title"}
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """Leave out the title of a table."""
+        return {key: value for key, value in super().dataclass_schema(schema).items() if key != "title"}
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        """Give keys no title."""
+        del schema
+        return False
+
+
 def config_schema() -> dict[str, Any]:
     """Describe ``release.toml``; the parameters of each method stand under its name."""
-    schema = Settings.model_json_schema(mode="validation")
+    schema = Settings.model_json_schema(mode="validation", schema_generator=_TomlSchema)
     definitions = schema["$defs"]
-    choices = []
     for method in METHODS.values():
-        described = method_model(method).model_json_schema(mode="validation")
-        definitions.update(described.pop("$defs", {}))
-        definitions[method.__name__] = described
-        choices.append({"$ref": f"#/$defs/{method.__name__}"})
-    about = schema["properties"]["method"]["description"]
-    schema["properties"]["method"] = {"oneOf": choices, "description": about}
-    definitions["DataSettings"]["anyOf"] = _PERSON_OR_LINES
-    return {"$schema": DIALECT, "title": "release.toml", **_without_null(schema)}
-
-
-def _without_null(schema: Any) -> Any:
-    """Take out what TOML cannot say: null, and the titles that only repeat the keys."""
-    if isinstance(schema, list):
-        return [_without_null(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
-    if "anyOf" in schema and len(choices) == 1:
-        schema = {**choices[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
-    elif "anyOf" in schema:
-        schema = {**schema, "anyOf": choices}
-    return {
-        key: {name: _without_null(each) for name, each in value.items()}
-        if key in _BY_NAME
-        else _without_null(value)
-        for key, value in schema.items()
-        if not (key == "default" and value is None) and not (key == "title" and isinstance(value, str))
+        described = method_model(method).model_json_schema(mode="validation", schema_generator=_TomlSchema)
+        definitions |= described.pop("$defs", {}) | {method.__name__: described}
+    schema["properties"]["method"] = {
+        "oneOf": [{"$ref": f"#/$defs/{method.__name__}"} for method in METHODS.values()],
+        "description": schema["properties"]["method"]["description"],
     }
+    definitions["DataSettings"]["anyOf"] = _PERSON_OR_LINES
+    return {"$schema": DIALECT, "title": "release.toml", **schema}

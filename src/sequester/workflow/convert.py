@@ -482,13 +482,12 @@ def convert(
 
 
 def _completed(roles: Roles, data: DataSettings) -> Roles:
-    time = (data.time,) if isinstance(data.time, str) else tuple(data.time or ())
-    is_timed = bool(roles.order or roles.time)
+    if not roles.order and not roles.time:
+        time = (data.time,) if isinstance(data.time, str) else tuple(data.time or ())
+        roles = replace(roles, order=data.order, time=time)
     return replace(
         roles,
         person=roles.person or data.person,
-        order=roles.order if is_timed else data.order,
-        time=roles.time if is_timed else time,
         time_format=roles.time_format or data.time_format,
         tie=roles.tie or data.tie,
         symbol=roles.symbol or (None if data.symbol is None else data.symbol.column),
@@ -597,7 +596,7 @@ def _persons(frame: pl.DataFrame, named: str | None) -> pl.Series:
     if named in (ROW, ALL):
         msg = f"--partition needs persons with several rows, and person is {named}"
         raise InputError(msg)
-    person = named or next((name for name in ("person", "case:concept:name") if name in frame.columns), None)
+    person = named or _first(("person", CASE), frame.columns)
     if person is None:
         msg = "--person is needed: the column of persons"
         raise InputError(msg)

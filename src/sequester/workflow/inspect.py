@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
-    from sequester.mining import Patterns
     from sequester.mining.dependence import Dependence
 
 
@@ -286,32 +285,26 @@ class FrequentPatterns:
             msg = "--patterns lists patterns of symbols, and this table has quasi-identifiers instead"
             raise InputError(msg)
         top = at_least("top", SHOWN if top is None else top, 1)
-
-        def mine(support: int) -> Patterns:
-            return mine_frequent(
-                table,
-                min_support=support,
-                min_length=2,
-                max_length=MAX_LENGTH,
-                max_patterns=_MOST,
-                engine=engine,
-                progress=progress,
-            )
-
-        if min_support is not None:
-            found = mine(min_support)
-        else:
-            min_support = max(-(-table.n_owners // SHARE), 2)
-            while True:
-                try:
-                    found = mine(min_support)
-                except ParameterError:
-                    min_support *= 2
-                else:
-                    break
+        support = max(-(-table.n_owners // SHARE), 2) if min_support is None else min_support
+        while True:
+            try:
+                found = mine_frequent(
+                    table,
+                    min_support=support,
+                    min_length=2,
+                    max_length=MAX_LENGTH,
+                    max_patterns=_MOST,
+                    engine=engine,
+                    progress=progress,
+                )
+                break
+            except ParameterError:
+                if min_support is not None:
+                    raise
+                support *= 2
         # Patterns come in label order, which the sort keeps among equals.
         first = sorted(found.items(), key=lambda pair: -pair[1])[:top]
-        return cls(min_support=min_support, total=len(found), patterns=tuple(first))
+        return cls(min_support=support, total=len(found), patterns=tuple(first))
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document that ``inspect --patterns --json`` prints."""

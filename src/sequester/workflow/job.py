@@ -9,7 +9,7 @@ import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import tomli_w
@@ -49,11 +49,11 @@ class Job:
     """How to protect."""
     out: Path
     """The folder that gets ``release`` and ``internal``."""
-    internal: Path | None
+    internal: Path | None = None
     """Another place for internal files."""
-    seed: str | None
+    seed: str | None = None
     """What everything random comes from; None draws one from the system."""
-    force: bool
+    force: bool = False
     """Replace what is there."""
     continues: Path | None = None
     """The folder of the part of a series that this one continues."""
@@ -61,19 +61,11 @@ class Job:
     """Run all attacks, and the method without bounds on its work."""
 
     @classmethod
-    def of(
-        cls,
-        config: Config,
-        *,
-        out: str | Path | None = None,
-        seed: str | None = None,
-        force: bool = False,
-        continues: str | Path | None = None,
-        thorough: bool = False,
-    ) -> Job:
+    def of(cls, config: Config, **asked: Unpack[JobOptions]) -> Job:
         """Settle what is asked for; refuse an output that exists, cannot be written, or holds the input."""
         release = config.settings.release
-        place = _path(out, release.path, config.folder)
+        place = _path(asked.get("out"), release.path, config.folder)
+        seed, thorough = asked.get("seed"), asked.get("thorough", False)
         method, lines = None, list[str]()
         try:
             method = config.method()
@@ -92,8 +84,8 @@ class Job:
             out=place,
             internal=_path(None, release.internal, config.folder),
             seed=release.seed if seed is None else seed,
-            force=force,
-            continues=_path(continues, release.continues, config.folder),
+            force=asked.get("force", False),
+            continues=_path(asked.get("continues"), release.continues, config.folder),
             thorough=thorough,
         )
         refuse_inputs(*OutputFolders.of(job.out, job.internal).folders, inputs=config.inputs)
@@ -104,7 +96,7 @@ class Job:
             if job.continues.resolve() == job.out.resolve():
                 msg = f"{job.out} cannot continue itself: every part of a series has its own folder"
                 raise InputError(msg)
-        check_target(job.out, internal=job.internal, force=force)
+        check_target(job.out, internal=job.internal, force=job.force)
         return job
 
     def to_toml(self, seed: str) -> str:

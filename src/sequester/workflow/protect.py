@@ -15,7 +15,7 @@ from sequester.release.release import data_flow_counts
 from sequester.report.findings import Findings, Phase, Timings
 from sequester.report.plot import check_can_draw
 from sequester.report.summary import ReleaseSummary
-from sequester.workflow.attack import attack
+from sequester.workflow.attack import MAIN_TARGETS, attack, targets_for
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, JobOptions, check_problems
 from sequester.workflow.memory import MemoryForecast, obtainable, peak
@@ -184,11 +184,6 @@ def _with_fresh_loss(release: Release, explanation: Explanation | None) -> Relea
     return replace(release, series=release.series.with_fresh_loss(explanation.fresh_loss))
 
 
-MOST_TARGETS, FEWEST_TARGETS = 1_000, 100
-"""Pieces of knowledge of every kind: the first for small tables, the second for the largest."""
-_WORK, _COLUMNS = 200_000_000, 5
-"""Events times pieces; where tables are larger, fewer pieces are tried, so that it takes no longer. An event
-of more columns than the second counts as many times."""
 LEAST_SECONDS, MOST_SECONDS = 5.0, 10.0
 """How long relaxations may be tried; in between, as long as the method itself took."""
 
@@ -261,20 +256,6 @@ def _named(progress: Progress, phase: str) -> Progress:
         progress(fraction, phase)
 
     return report
-
-
-def targets_for(n_events: int, n_columns: int) -> int:
-    """Return how many pieces of knowledge are tried in a table of so many events and quasi-identifiers.
-
-    Examples
-    --------
-    >>> targets_for(12_000, 5), targets_for(1_000_000, 5), targets_for(50_000_000, 5)
-    (1000, 200, 100)
-    >>> targets_for(100_000, 50)
-    200
-    """
-    work = n_events * max(n_columns, _COLUMNS)
-    return min(max(_WORK * _COLUMNS // max(work, 1), FEWEST_TARGETS), MOST_TARGETS)
 
 
 class Stopwatch:
@@ -366,7 +347,7 @@ class Forecast:
     def targets(self) -> int | None:
         """Targets that attacks draw, where they would try fewer than on a small table."""
         targets = targets_for(self.n_events, len(self.job.config.schema.quasi))
-        return targets if targets < MOST_TARGETS else None
+        return targets if targets < MAIN_TARGETS else None
 
     @property
     def is_whole(self) -> bool:

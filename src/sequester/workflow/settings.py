@@ -112,10 +112,6 @@ class File(ConfigTable):
         return open_clinical(locate(self.path, folder), self.format).hierarchy()
 
 
-KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree", "h3")
-"""What ``kind`` may be."""
-
-
 def _tag(given: object) -> str | None:
     """Return the kind of a table, or that it names a file; whether there is such a kind, pydantic says."""
     kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
@@ -134,13 +130,9 @@ HierarchySettings = Annotated[
     | Annotated[H3, Tag("<h3>")]
     | Annotated[File, Tag("<path>")],
     Discriminator(_tag),
-    Field(description=f"kind = one of {', '.join(KINDS)}, or path = a file."),
+    Field(description="kind = one of mask, intervals, dates, quantiles, flat, tree, h3, or path = a file."),
 ]
 """One of the kinds, distinguished by ``kind``, or by ``path`` where there is none."""
-
-
-REGION_KINDS = ("density", "grid", "h3")
-"""What ``kind`` of regions may be."""
 
 
 class TripSettings(ConfigTable):
@@ -197,7 +189,7 @@ RegionSettings = Annotated[
     | Annotated[GridSettings, Tag("<grid>")]
     | Annotated[H3Settings, Tag("<h3>")],
     Discriminator(_tag),
-    Field(description=f"kind = one of {', '.join(REGION_KINDS)}."),
+    Field(description="kind = one of density, grid, h3."),
 ]
 """One of the kinds, distinguished by ``kind``."""
 

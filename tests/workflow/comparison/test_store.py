@@ -21,6 +21,11 @@ def opened(folder, *, table="t", seed=None, force=False):
     return Store.open(folder, table=table, seed=seed, force=force)
 
 
+def enter(folder, **asked):
+    with opened(folder, **asked):
+        pass
+
+
 def test_results_are_found_again_under_the_same_key(tmp_path):
     with opened(tmp_path / "out") as store:
         key = store.key(CANDIDATE, known=2)
@@ -57,7 +62,7 @@ def test_the_folder_is_for_its_owner(tmp_path):
 def test_a_damaged_note_is_refused_and_stays(tmp_path, content):
     (tmp_path / ABOUT).write_text(content)
     with pytest.raises(InputError, match="is not readable; remove"):
-        opened(tmp_path)
+        enter(tmp_path)
     assert (tmp_path / ABOUT).read_text() == content
 
 
@@ -67,7 +72,7 @@ def test_other_data_is_refused_unless_forced(tmp_path):
         store.save("k", TrialResult(method="p2ka", label=""))
         (folder / "mine.txt").write_text("notes")
     with pytest.raises(InputError, match="holds a comparison of other data"):
-        opened(folder, table="other")
+        enter(folder, table="other")
     with opened(folder) as store:
         assert store.load("k") is not None
     with opened(folder, table="other", force=True) as store:
@@ -80,22 +85,22 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
         pass
     monkeypatch.setattr(stores, "__version__", "9")
     with pytest.raises(InputError, match="or of another version"):
-        opened(tmp_path / "out")
+        enter(tmp_path / "out")
 
 
 def test_what_is_no_comparison_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="exists and is not a comparison"):
-        opened(tmp_path / "file")
+        enter(tmp_path / "file")
     with pytest.raises(InputError, match="exists and is not a comparison"):
-        opened(tmp_path, force=True)
+        enter(tmp_path, force=True)
     with pytest.raises(InputError, match="cannot use"):
-        opened(tmp_path / "file" / "inside")
+        enter(tmp_path / "file" / "inside")
 
 
 def test_two_runs_do_not_meet(tmp_path):
     with opened(tmp_path / "out"), pytest.raises(InputError, match="another run is at work"):
-        opened(tmp_path / "out")
+        enter(tmp_path / "out")
     with opened(tmp_path / "out"):
         pass
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
-    from types import TracebackType
 
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -268,7 +267,7 @@ OUTPUTS = ("candidates.csv", "candidates.json", "frontier.svg", "frontier.png", 
 """What a comparison ends with."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Store:
     """A folder of mode 0700, as sensitive as the input, for one table and one version of the program."""
 
@@ -278,76 +277,40 @@ class Store:
     """What everything random comes from."""
     table: str
     """The digest of the table."""
-    was_there: bool
-    """The folder is older than the comparison."""
-    lock: ExitStack
-    """Keeps others out for as long as it is open."""
-    is_old: bool = False
-    """There was a comparison before, which stays whatever happens."""
 
     @classmethod
-    def open(cls, folder: Path, *, table: str, seed: str | None, force: bool = False) -> Store:
-        """Begin a folder, or go on in one of the same table; others are refused, or replaced by `force`."""
-        about = folder / ABOUT
-        was_there = os.path.lexists(folder)
-        try:
-            if not about.is_file() and was_there and (not folder.is_dir() or any(folder.iterdir())):
-                msg = f"{folder} exists and is not a comparison; name another folder"
-                raise InputError(msg)
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = ExitStack()
-            lock.enter_context(lock_folder(folder, wait=False))
-            store = cls(folder, "", table, was_there, lock, about.is_file())
-        except BlockingIOError:
-            msg = f"another run is at work in {folder}; wait for it, or name another folder"
-            raise InputError(msg) from None
-        except OSError as error:
-            raise _unusable(folder, error) from None
-        try:
-            store._begin(_read_about(about) if about.is_file() else None, seed, force=force)
-        except (InputError, OSError, KeyboardInterrupt) as error:
-            store.__exit__(type(error), error, None)
-            raise (_unusable(folder, error) if isinstance(error, OSError) else error) from None
-        return store
+    @contextmanager
+    def open(cls, folder: Path, *, table: str, seed: str | None, force: bool = False) -> Iterator[Store]:
+        """Begin a folder, or go on in one of the same table; others are refused, or replaced by `force`.
 
-    def _begin(self, found: dict[str, str] | None, seed: str | None, *, force: bool) -> None:
-        """Take over what was there, or clear it away."""
-        if (
-            found is not None
-            and not force
-            and (found["version"], found["table"]) != (__version__, self.table)
-        ):
-            msg = (
-                f"{self.folder} holds a comparison of other data, roles or hierarchies, or of another "
-                "version; name another folder, or replace it with --force"
-            )
-            raise InputError(msg)
-        if found is None or force:
-            _clear(self.folder)
-            found = {"seed": Randomness.of(None).seed}
-        self.seed = found["seed"] if seed is None else seed
-        self.folder.chmod(0o700)
-        for name in (RESULTS, REPORTS):
-            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
-        for name in (".", RESULTS, REPORTS):
-            for part in (self.folder / name).glob(".*.partial"):
-                # A run that was killed had begun to write it.
-                part.unlink()
-        self._put(ABOUT, {"version": __version__, "table": self.table, "seed": self.seed})
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None and not self.is_old and not self.count():
-            # It has not come far enough to leave anything of use.
-            _clear(self.folder)
-            (self.folder / ABOUT).unlink(missing_ok=True)
-            if not self.was_there and not any(self.folder.iterdir()):
-                self.folder.rmdir()
-        self.lock.close()
+        Others are kept out until the end. A new comparison that fails before it has a result leaves nothing.
+        """
+        about, was_there = folder / ABOUT, os.path.lexists(folder)
+        with ExitStack() as stack:
+            try:
+                if not about.is_file() and was_there and (not folder.is_dir() or any(folder.iterdir())):
+                    msg = f"{folder} exists and is not a comparison; name another folder"
+                    raise InputError(msg)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                stack.enter_context(lock_folder(folder, wait=False))
+                found = _read_about(about) if about.is_file() else None
+                if found is None:
+                    stack.enter_context(_abandoned(folder, was_there=was_there))
+                elif not force and (found["version"], found["table"]) != (__version__, table):
+                    msg = (
+                        f"{folder} holds a comparison of other data, roles or hierarchies, or of another "
+                        "version; name another folder, or replace it with --force"
+                    )
+                    raise InputError(msg)
+                store = cls(folder, _prepare(folder, found if not force else None, seed), table)
+                store._put(ABOUT, {"version": __version__, "table": table, "seed": store.seed})
+            except BlockingIOError:
+                msg = f"another run is at work in {folder}; wait for it, or name another folder"
+                raise InputError(msg) from None
+            except OSError as error:
+                msg = f"cannot use {folder}: {error.strerror}"
+                raise InputError(msg) from None
+            yield store
 
     def key(self, candidate: Candidate, **asked: object) -> str:
         """Return the key of a result: a hash of version, table, method, parameters, seed and options."""
@@ -381,19 +344,39 @@ class Store:
         if tried.state != "failed":
             self._put(f"{RESULTS}/{key}.json", tried.to_json())
 
-    def count(self) -> int:
-        """Count the results that are kept."""
-        folder = self.folder / RESULTS
-        return sum(path.suffix == ".json" for path in folder.iterdir()) if folder.is_dir() else 0
-
     def _put(self, name: str, document: dict[str, Any]) -> None:
         path = self.folder / name
         write_file(json.dumps(document, indent=1).encode(), path)
         path.chmod(0o600)
 
 
-def _unusable(folder: Path, error: OSError) -> InputError:
-    return InputError(f"cannot use {folder}: {error.strerror}")
+def _prepare(folder: Path, found: dict[str, str] | None, seed: str | None) -> str:
+    """Take over what was `found`, or clear it away; return the seed."""
+    if found is None:
+        _clear(folder)
+    folder.chmod(0o700)
+    for name in (RESULTS, REPORTS):
+        (folder / name).mkdir(mode=0o700, exist_ok=True)
+    for name in (".", RESULTS, REPORTS):
+        for part in (folder / name).glob(".*.partial"):
+            # A run that was killed had begun to write it.
+            part.unlink()
+    kept = Randomness.of(None).seed if found is None else found["seed"]
+    return kept if seed is None else seed
+
+
+@contextmanager
+def _abandoned(folder: Path, *, was_there: bool) -> Iterator[None]:
+    """Remove a new comparison that fails before it has a result: it is of no use."""
+    try:
+        yield
+    except BaseException:
+        if not any((folder / RESULTS).glob("*.json")):
+            _clear(folder)
+            (folder / ABOUT).unlink(missing_ok=True)
+            if not was_there and not any(folder.iterdir()):
+                folder.rmdir()
+        raise
 
 
 def _read_about(about: Path) -> dict[str, str]:

@@ -25,19 +25,18 @@ from sequester.report.findings import Findings
 from sequester.report.page import internal_page
 from sequester.utility.score import Score
 from sequester.verification.original import with_owners
+from sequester.workflow.attack import targets_for
 from sequester.workflow.comparison.grid import one_line
 from sequester.workflow.memory import peak
-from sequester.workflow.protect import targets_for
 from sequester.workflow.write import check_suppressed, check_unprotected, compared_table, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from sequester._typing import Codes
     from sequester.attacks.background_knowledge import KnowledgeKind
-    from sequester.attacks.inference import InferenceMeasure
-    from sequester.attacks.linkage import Adversary, LinkageMeasure
+    from sequester.attacks.linkage import Adversary
     from sequester.attacks.singling_out import SinglingOut
     from sequester.data.table import EventTable
     from sequester.engine import Progress
@@ -136,19 +135,12 @@ class TrialResult:
 _KEPT = TypeAdapter(TrialResult)
 
 
-PERSONS = (
-    "found",
-    "marketer",
-    "prosecutor",
-    "journalist",
-    "candidates",
-    "unique",
-    "absence",
-    "membership",
-    "guess",
-    "confidence",
-    "at_risk",
-)
+_MEASURES: dict[Callable[..., Adversary], tuple[str, ...]] = {
+    Linkage: ("marketer", "prosecutor", "journalist", "candidates", "unique"),
+    Presence: ("absence", "membership"),
+    Inference: ("guess", "confidence", "at_risk"),
+}
+PERSONS = ("found", *(name for names in _MEASURES.values() for name in names))
 """Adversaries who are the same whatever a release claims; the first is the default."""
 RECORDS = "record_guess"
 """The adversary where releases have records without persons."""
@@ -352,13 +344,7 @@ def _risks(
 
 def _adversaries(knowledge: Knowledge, world: AttackContext) -> Iterator[Adversary]:
     """Return those who are the same whatever a release claims."""
-    kind, known = knowledge.kind, knowledge.known
-    linkages: tuple[LinkageMeasure, ...] = ("marketer", "prosecutor", "journalist", "candidates", "unique")
-    for linkage in linkages:
-        yield Linkage(kind=kind, known=known, measure=linkage)
-    yield Presence(kind=kind, known=known, measure="absence")
-    yield Presence(kind=kind, known=known, measure="membership")
-    if world.domain.names:
-        inferences: tuple[InferenceMeasure, ...] = ("guess", "confidence", "at_risk")
-        for inference in inferences:
-            yield Inference(kind=kind, known=known, measure=inference)
+    for adversary, measures in _MEASURES.items():
+        if adversary is not Inference or world.domain.names:
+            for measure in measures:
+                yield adversary(kind=knowledge.kind, known=knowledge.known, measure=measure)

@@ -218,7 +218,7 @@ def _candidates(column: Column) -> Iterator[Proposal]:
     elif odd:
         yield Proposal(Flat(kind="flat"), f"numbers but for {listed(odd)}, so that no ranges can be made")
         return
-    elif column.n_distinct > _FLAT and column.lengths[1] <= _LONGEST_CODE and _has_no_blanks(column):
+    elif column.n_distinct > _FLAT and column.lengths[1] <= _LONGEST_CODE and not column.has_blanks:
         yield from _mask(column, "short texts without blanks, perhaps codes")
     yield Proposal(
         Flat(kind="flat"),
@@ -323,19 +323,21 @@ def _plain(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) and abs(number) < 1e15 else f"{number:g}"
 
 
-def _has_no_blanks(column: Column) -> bool:
-    return not column.counts["value"].str.contains(r"\s").any()
-
-
 REGIONS_PER_TRIP = 3
 """Regions that half of the trips cross at least, where regions are proposed."""
 MOST_POINTS = 500_000
 """Points on which regions are measured, of some persons where there are more."""
 _MOST_OUTSIDE = 0.3
 """Share of points in no region up to which density regions are proposed."""
-_CELLS = (250, 500, 1000, 2000)
-_THRESHOLDS = (0.02, 0.01)
-_GRIDS = (5000, 2000, 1000, 500, 250, 100)
+_REGIONS: tuple[DensitySettings | GridSettings, ...] = (
+    *(
+        DensitySettings(kind="density", cell=cell, threshold=threshold)
+        for threshold in (0.02, 0.01)
+        for cell in (250, 500, 1000, 2000)
+    ),
+    *(GridSettings(kind="grid", cell=cell) for cell in (5000, 2000, 1000, 500, 250, 100)),
+)
+"""What is tried, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +370,7 @@ def propose_regions(
     if points.height > MOST_POINTS and person in points.columns:
         points = points.filter(pl.col(person).hash() % (points.height // MOST_POINTS + 1) == 0)
     best: RegionProposal | None = None
-    for regions in _kinds():
+    for regions in _REGIONS:
         schema = Schema(
             person=person,
             order=None if when.is_time else when.columns[0],
@@ -393,14 +395,4 @@ def propose_regions(
         if crossed >= REGIONS_PER_TRIP and outside <= _MOST_OUTSIDE:
             return found
         best = found
-    return best or RegionProposal(
-        lat, lon, GridSettings(kind="grid", cell=_GRIDS[-1]), "nothing was measured"
-    )
-
-
-def _kinds() -> Iterator[DensitySettings | GridSettings]:
-    for threshold in _THRESHOLDS:
-        for cell in _CELLS:
-            yield DensitySettings(kind="density", cell=cell, threshold=threshold)
-    for cell in _GRIDS:
-        yield GridSettings(kind="grid", cell=cell)
+    return best or RegionProposal(lat, lon, _REGIONS[-1], "nothing was measured")

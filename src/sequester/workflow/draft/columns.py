@@ -178,6 +178,11 @@ class Column:
         """Some numbers begin with a zero that no number needs: they are codes."""
         return bool(self.counts["value"].str.contains(r"^0\d").any())
 
+    @property
+    def has_blanks(self) -> bool:
+        """Some values have blanks inside."""
+        return bool(self.counts["value"].str.contains(r"\s").any())
+
     def evidence(self) -> str:
         """Describe in a few words what was counted."""
         parts = [counted(self.n_distinct, "distinct value", "distinct values")]

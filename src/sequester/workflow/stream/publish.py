@@ -213,24 +213,21 @@ def snapshot_files(
     seed = int(randomness.numbers(f"reposition groups {published.number}", 1)[0])
     made = publish(records, method.then, level=method.level, seed=seed)
     files: dict[str, bytes] = {}
+    read_back: dict[str, pl.DataFrame] = {}
     for name, frame in made.tables.items():
         rebuilt = rebuild_columns(frame)
         base = stem if name == EVENTS else f"{stem}.{name}"
         packed = io.BytesIO()
         rebuilt.write_parquet(packed, compression="zstd", statistics=True, row_group_size=ROWS_PER_GROUP)
         files[f"{base}.parquet"] = packed.getvalue()
-        plain = rebuilt.write_csv(line_terminator="\n", quote_style="necessary")
-        files[f"{base}.csv"] = plain.encode()
+        files[f"{base}.csv"] = rebuilt.write_csv(line_terminator="\n", quote_style="necessary").encode()
+        read_back[name] = pl.read_parquet(files[f"{base}.parquet"])
     names = hierarchy_files(column for frame in made.tables.values() for column in frame.columns)
     for attribute, tree in made.hierarchies.items():
         files[f"{stem}.{names[attribute].replace('/', '.')}"] = hierarchy_csv(tree)
     hashes = {name: HASH + hashlib.sha256(content).hexdigest() for name, content in files.items()}
     model = method.model().about_attribute(records.attribute)
     # Asked about the bytes that will be handed out.
-    read_back = {
-        name: pl.read_parquet(files[f"{stem if name == EVENTS else f'{stem}.{name}'}.parquet"])
-        for name in made.tables
-    }
     verdict = model.check_tables(read_back)
     if not verdict:
         msg = f"{method.name} made a snapshot that breaks its promise: {verdict.witnesses[:1]}"
@@ -277,15 +274,11 @@ def _records(
     trees = {}
     if needs_trees and frame.height:
         for name, quasi in schema.quasi.items():
-            labels = frame[name].unique().to_list()
-            counts = dict(frame[name].alias("value").value_counts(name="rows").iter_rows())
-            known = {each: counts[each] for each in sorted(labels) if each != MISSING}
-            tree = quasi.hierarchy
-            trees[name] = (
-                tree
-                if isinstance(tree, Hierarchy) and set(known) <= set(tree) and MISSING not in labels
-                else tree.build(known, column=name, missing=MISSING in labels)
-            )
+            counts = dict(frame[name].alias("value").value_counts(name="rows").sort("value").iter_rows())
+            missing, tree = counts.pop(MISSING, 0) > 0, quasi.hierarchy
+            if not isinstance(tree, Hierarchy) or missing or not set(counts) <= set(tree):
+                tree = tree.build(counts, column=name, missing=missing)
+            trees[name] = tree
     return Records(
         times=[label],
         offsets=np.array([0, frame.height], np.int64),
