@@ -82,6 +82,25 @@ def keep_values(
     return values[is_kept], offsets_of(is_kept)[offsets]
 
 
+def append_rows(
+    values: npt.NDArray[Scalar], offsets: Offsets, more: npt.NDArray[Scalar], more_offsets: Offsets
+) -> tuple[npt.NDArray[Scalar], Offsets]:
+    """Append each row of the second list to the row of the first.
+
+    Examples
+    --------
+    >>> values, offsets = append_rows(
+    ...     np.array([5, 6, 7]), np.array([0, 2, 3]), np.array([8, 9]), np.array([0, 1, 2])
+    ... )
+    >>> values.tolist(), offsets.tolist()
+    ([5, 6, 8, 7, 9], [0, 3, 5])
+    """
+    both = np.empty(len(values) + len(more), values.dtype)
+    both[np.arange(len(values)) + np.repeat(more_offsets[:-1], np.diff(offsets))] = values
+    both[np.arange(len(more)) + np.repeat(offsets[1:], np.diff(more_offsets))] = more
+    return both, offsets + more_offsets
+
+
 def list_sets(
     values: npt.NDArray[np.integer[Any]], offsets: Offsets
 ) -> tuple[npt.NDArray[np.int32], Offsets]:

@@ -55,6 +55,8 @@ class Trees(NamedTuple):
     """Node to its column."""
     parent: Codes
     """Node to the one above it; a root to itself."""
+    hidden: Codes
+    """Column to the cell that stands for nothing, its root where only what is shown counts; otherwise -1."""
 
 
 class Targets(NamedTuple):
@@ -112,23 +114,12 @@ def _fits(cell: int, node: int, end: Codes, hidden: int) -> bool:
 
 
 @inner
-def _collect(
-    node: int,
-    shown: bool,
-    starts: Offsets,
-    shown_by: Codes,
-    end: Codes,
-    parent: Codes,
-    marks: Counts,
-    mark: int,
-    found: Codes,
-) -> int:
-    """List who shows a node, one below it or one above it, each once, and mark them; return their number.
-
-    Where only what is `shown` counts, the root is left out.
-    """
+def _collect(node: int, rows: Histories, trees: Trees, marks: Counts, mark: int, found: Codes) -> int:
+    """List who shows a node, one below it or one above it, each once, and mark them; return their number."""
+    starts, shown_by, parent = rows.starts, rows.shown_by, trees.parent
+    shown = trees.hidden[trees.column[node]] >= 0
     size = 0
-    place, stop = node, end[node]
+    place, stop = node, trees.end[node]
     while True:
         for i in range(starts[place], starts[stop]):
             owner = shown_by[i]
@@ -151,11 +142,10 @@ def _collect(
 
 
 @inner
-def _follow(
-    query: Counts, n: int, width: int, rows: Histories, owner: int, trees: Trees, hidden: Codes, reached: Mask
-) -> bool:
+def _follow(query: Counts, n: int, rows: Histories, owner: int, trees: Trees, reached: Mask) -> bool:
     """Return whether events fit the nodes in order, neighbours at a possible distance in days."""
-    cells, days, end, columns = rows.cells, rows.days, trees.end, trees.column
+    cells, days, end, columns, hidden = rows.cells, rows.days, trees.end, trees.column, trees.hidden
+    width = (query.size - NODES) // 3
     start, stop = rows.offsets[owner], rows.offsets[owner + 1]
     found = False
     for j in range(n):
@@ -182,20 +172,12 @@ def _follow(
 
 @inner
 def _keep_fitting(
-    kind: int,
-    query: Counts,
-    n: int,
-    candidates: Codes,
-    size: int,
-    rows: Histories,
-    trees: Trees,
-    hidden: Codes,
-    reached: Mask,
+    kind: int, query: Counts, n: int, size: int, rows: Histories, trees: Trees, buffers: Buffers
 ) -> int:
     """Keep the candidates who match a query of `n` nodes, at the front, and return their number."""
-    cells, offsets, end, columns = rows.cells, rows.offsets, trees.end, trees.column
-    width = (query.size - NODES) // 3
-    places = NODES + 2 * width
+    cells, offsets, end, columns, hidden = rows.cells, rows.offsets, trees.end, trees.column, trees.hidden
+    candidates = buffers.candidates
+    places = NODES + 2 * (query.size - NODES) // 3
     n_events = query[N_EVENTS]
     kept = 0
     for i in range(size):
@@ -231,7 +213,7 @@ def _keep_fitting(
                         break
                     j += 1
                 event += 1
-        elif n == 0 or _follow(query, n, width, rows, owner, trees, hidden, reached):
+        elif n == 0 or _follow(query, n, rows, owner, trees, buffers.reached):
             j = n
         if j == n:
             candidates[kept] = owner
@@ -240,10 +222,9 @@ def _keep_fitting(
 
 
 @inner
-def _leave_out(
-    never: int, candidates: Codes, size: int, rows: Histories, trees: Trees, marks: Counts, mark: int
-) -> int:
+def _leave_out(never: int, size: int, rows: Histories, trees: Trees, buffers: Buffers, mark: int) -> int:
     """Keep the candidates without an event that certainly is what they never had; return their number."""
+    candidates, marks = buffers.candidates, buffers.marks
     column, stop = trees.column[never], trees.end[never]
     first, last = rows.starts[never], rows.starts[stop]
     # Either everybody who shows it is marked, or the events of the candidates are looked at.
@@ -266,31 +247,30 @@ def _leave_out(
 
 @inner
 def _count_values(
-    query: int,
-    known_value: int,
-    last_known: int,
-    candidates: Codes,
+    q: int,
+    query: Counts,
     size: int,
     rows: Histories,
     targets: Targets,
-    counts: Counts,
+    buffers: Buffers,
     answers: Counts,
     own: Counts,
 ) -> None:
-    """Count the protected values of candidates, but not the known ones; `counts` is 0 before and after."""
+    """Count the protected values of candidates, but not the known ones."""
     values, offsets, weights = rows.values, rows.value_offsets, rows.weights
+    candidates, counts = buffers.candidates, buffers.counts
     for i in range(size):
         owner = candidates[i]
         has_any = False
         for place in range(offsets[owner], offsets[owner + 1]):
             value = values[place]
-            if value < known_value or value > last_known:
+            if value < query[KNOWN_VALUE] or value > query[LAST_KNOWN]:
                 has_any = True
                 counts[value] += weights[owner]
-                answers[MOST, query] = max(answers[MOST, query], counts[value])
+                answers[MOST, q] = max(answers[MOST, q], counts[value])
         if has_any:
-            answers[AT_RISK, query] += weights[owner]
-    for entry in range(targets.starts[query], targets.starts[query + 1]):
+            answers[AT_RISK, q] += weights[owner]
+    for entry in range(targets.starts[q], targets.starts[q + 1]):
         target = targets.numbers[entry]
         for window in range(targets.range_starts[target], targets.range_starts[target + 1]):
             low, high = targets.lows[window], targets.highs[window]
@@ -315,7 +295,6 @@ def count_candidates(
     queries: Counts,
     rows: Histories,
     trees: Trees,
-    hidden: Codes,
     targets: Targets,
     buffers: Buffers,
     answers: Counts,
@@ -324,11 +303,9 @@ def count_candidates(
     """Count who matches the queries, and what those have.
 
     A query has the nodes ``FIRST`` and ``SECOND``, or -1: who may match both is listed by the index, and
-    neighbours with the same two share the list. Only those listed are looked at. `hidden` is for each column
-    the cell that stands for nothing; -1 where there is none.
+    neighbours with the same two share the list. Only those listed are looked at.
     """
     listed, candidates, marks = buffers.listed, buffers.candidates, buffers.marks
-    starts, shown_by, end, parent = rows.starts, rows.shown_by, trees.end, trees.parent
     n_listed = 0
     mark = 0
     width = (queries.shape[1] - NODES) // 3
@@ -342,12 +319,10 @@ def count_candidates(
                 listed[owner] = owner
         elif is_new:
             mark += 1
-            shown = hidden[trees.column[first]] >= 0
-            n_listed = _collect(first, shown, starts, shown_by, end, parent, marks, mark, listed)
+            n_listed = _collect(first, rows, trees, marks, mark, listed)
             if second >= 0:
                 mark += 1
-                shown = hidden[trees.column[second]] >= 0
-                _collect(second, shown, starts, shown_by, end, parent, marks, mark, candidates)
+                _collect(second, rows, trees, marks, mark, candidates)
                 kept = 0
                 for i in range(n_listed):
                     if marks[listed[i]] == mark:
@@ -359,13 +334,13 @@ def count_candidates(
         size = n_listed
         if query[NEVER] >= 0:
             mark += 1
-            size = _leave_out(query[NEVER], candidates, size, rows, trees, marks, mark)
+            size = _leave_out(query[NEVER], size, rows, trees, buffers, mark)
         n = 0
         while n < width and query[NODES + n] >= 0:
             n += 1
         # The index says all about one node, and about two in no order.
         if query[N_EVENTS] >= 0 or n > 2 or (n == 2 and (kind != ANYWHERE or second < 0)):
-            size = _keep_fitting(kind, query, n, candidates, size, rows, trees, hidden, buffers.reached)
+            size = _keep_fitting(kind, query, n, size, rows, trees, buffers)
         if rows.bearers.size > 0:
             mark += 1
             kept = 0
@@ -378,15 +353,4 @@ def count_candidates(
         for i in range(size):
             answers[SIZES, q] += rows.weights[candidates[i]]
         if buffers.counts.size > 0:
-            _count_values(
-                q,
-                query[KNOWN_VALUE],
-                query[LAST_KNOWN],
-                candidates,
-                size,
-                rows,
-                targets,
-                buffers.counts,
-                answers,
-                own,
-            )
+            _count_values(q, query, size, rows, targets, buffers, answers, own)

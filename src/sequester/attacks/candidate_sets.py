@@ -11,7 +11,7 @@ from sequester.attacks import _kernels as kernels
 from sequester.attacks.domain import values_of
 from sequester.engine import LocalEngine
 from sequester.kernels.rows import fold_rows
-from sequester.ragged import gather_rows, offsets_of
+from sequester.ragged import append_rows, gather_rows, offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -210,18 +210,11 @@ def telling_column(original: EventTable, domain: Domain) -> int:
 
 def _fold(rows: Codes, offsets: Offsets, values: Codes, value_offsets: Offsets) -> tuple[Codes, Counts]:
     """Find persons who look alike, protected values included."""
-    width = rows.shape[1]
-    lengths, n_own = np.diff(offsets) * width, np.diff(value_offsets)
-    sizes = lengths + n_own + 1
-    looks_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    looks = np.empty(int(looks_offsets[-1]), np.int32)
     # How long the history is comes first, so that nothing in it can be taken for a value.
-    looks[looks_offsets[:-1]] = lengths
-    places = np.arange(rows.size) - np.repeat(offsets[:-1] * width, lengths)
-    looks[np.repeat(looks_offsets[:-1] + 1, lengths) + places] = rows.ravel()
-    places = np.arange(values.size) - np.repeat(value_offsets[:-1], n_own)
-    looks[np.repeat(looks_offsets[:-1] + 1 + lengths, n_own) + places] = values
-    folded: tuple[Codes, Counts] = fold_rows(looks, looks_offsets)
+    own = offsets * rows.shape[1]
+    lengths, one_each = np.diff(own).astype(np.int32), np.arange(len(offsets))
+    looks = append_rows(lengths, one_each, rows.ravel(), own)
+    folded: tuple[Codes, Counts] = fold_rows(*append_rows(*looks, values, value_offsets))
     return folded
 
 
@@ -254,8 +247,8 @@ def without_known(windows: ValueRanges, firsts: Codes, lasts: Codes) -> ValueRan
     """
     first, last = (np.repeat(codes, np.diff(windows.offsets)) for codes in (firsts, lasts))
     kept = (first < 0) | (last < windows.lows) | (windows.highs < first)
-    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
-    return ValueRanges(offsets=before[windows.offsets], lows=windows.lows[kept], highs=windows.highs[kept])
+    offsets = offsets_of(kept)[windows.offsets]
+    return ValueRanges(offsets=offsets, lows=windows.lows[kept], highs=windows.highs[kept])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,12 +296,9 @@ def find_candidates(
         windows = ValueRanges(offsets=np.zeros(len(knowledge) + 1, np.int64), lows=nothing, highs=nothing)
     targets = kernels.Targets(starts, numbers, windows.offsets, windows.lows, windows.highs)
     mode = _mode_of(knowledge.kind)
-    roots = domain.starts[:-1].astype(np.int32)
-    hidden = roots if shown else np.full(len(roots), -1, np.int32)
+    trees = domain.kernel._replace(hidden=domain.starts[:-1].astype(np.int32)) if shown else domain.kernel
     longest = int(np.diff(evidence.histories.offsets).max(initial=0)) if mode == kernels.GAPS else 0
-    shared = _Shared(
-        mode, queries, evidence.histories, domain.kernel, hidden, targets, longest, len(domain.names)
-    )
+    shared = _Shared(mode, queries, evidence.histories, trees, targets, longest, len(domain.names))
     parts = list(engine.map(_count, engine.split(n_queries), shared=shared))
     answers = np.concatenate([np.zeros((3, 0), np.int64), *(counted for counted, _ in parts)], axis=1)
     own = np.zeros(len(knowledge), np.int64)
@@ -325,7 +315,6 @@ class _Shared(NamedTuple):
     queries: Counts
     histories: kernels.Histories
     trees: kernels.Trees
-    hidden: Codes
     targets: kernels.Targets
     longest: int
     n_values: int
@@ -349,7 +338,6 @@ def _count(shard: range, shared: _Shared) -> tuple[Counts, Counts]:
         queries[shard.start : shard.stop],
         shared.histories,
         shared.trees,
-        shared.hidden,
         targets._replace(
             starts=targets.starts[shard.start : shard.stop + 1] - here.start, numbers=targets.numbers[here]
         ),

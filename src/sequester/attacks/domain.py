@@ -82,7 +82,9 @@ class Domain:
         depth = np.append(np.concatenate([tree.depth for tree in trees]), 0).astype(np.int32)
         column_of = np.append(owners_of(starts), 0).astype(np.int32)
         parent = joined("parent", nothing)
-        kernel = Trees(joined("subtree_end", nothing + 1), column_of, parent)
+        kernel = Trees(
+            joined("subtree_end", nothing + 1), column_of, parent, np.full(len(trees), -1, np.int32)
+        )
         names = value_names(original, groups)
         value_of, is_secret = _protected_nodes(original, columns, trees, names)
         return cls(

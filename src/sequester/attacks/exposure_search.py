@@ -19,7 +19,15 @@ from sequester.engine import LocalEngine, part
 from sequester.mining.support import list_first_places
 from sequester.privacy import sequence_table as kernel
 from sequester.privacy.sequence_table import SequenceTable
-from sequester.ragged import gather_rows, keep_values, list_sets, offsets_of, owners_of, places_of
+from sequester.ragged import (
+    append_rows,
+    gather_rows,
+    keep_values,
+    list_sets,
+    offsets_of,
+    owners_of,
+    places_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -176,10 +184,9 @@ class SearchRows:
             # Whoever has the same items in other events does not look the same.
             starts = _mark_starts(groups, offsets)
             looks = codes + len(items.names) * starts.astype(np.int32)
-        looks, look_offsets = _append(
-            looks, offsets, items.values + 2 * len(items.names), items.value_offsets
-        )
-        owner_of_person, persons = kernels.rows.fold_rows(looks.astype(np.int32), look_offsets)
+        values = items.values + 2 * len(items.names)
+        looks, look_offsets = append_rows(looks, offsets, values, items.value_offsets)
+        owner_of_person, persons = kernels.rows.fold_rows(looks, look_offsets)
         weights = np.bincount(owner_of_person, minlength=len(persons)).astype(np.int64)
         values, value_offsets = gather_rows(items.values, items.value_offsets, persons)
         groups, _ = gather_rows(groups, offsets, persons)
@@ -191,18 +198,6 @@ class SearchRows:
         is_filled = np.diff(offsets) > 0
         offsets = np.concatenate([[0], offsets[1:][is_filled]])
         return cls(codes, groups, offsets, owners[is_filled], weights, values, value_offsets, owner_of_person)
-
-
-def _append(
-    items: Codes, offsets: Offsets, more: Codes, more_offsets: Offsets
-) -> tuple[npt.NDArray[np.int32], Offsets]:
-    """Append each row of the second list to the row of the first."""
-    if not more.size:
-        return items, offsets
-    both = np.empty(len(items) + len(more), np.int32)
-    both[np.arange(len(items)) + np.repeat(more_offsets[:-1], np.diff(offsets))] = items
-    both[np.arange(len(more)) + np.repeat(offsets[1:], np.diff(more_offsets))] = more
-    return both, offsets + more_offsets
 
 
 def _split_events(codes: Codes, events: Codes, offsets: Offsets) -> tuple[Codes, Offsets, Codes]:
@@ -396,9 +391,16 @@ class CandidateSearch:
             self.is_cut[owners[is_cut]] = True
             groups, _ = keep_values(groups, offsets, is_kept)
             items, offsets = keep_values(items, offsets, is_kept)
-        return _Counter.of(
-            size, units, _Rows(items, groups, offsets, owners), self._values, self._value_offsets
+        targets = replace(
+            units,
+            items=items,
+            groups=groups,
+            offsets=offsets,
+            owners=owners,
+            values=self._values,
+            value_offsets=self._value_offsets,
         )
+        return _Counter.of(size, units, targets)
 
 
 class _Part(NamedTuple):
@@ -428,15 +430,6 @@ def _cut(firsts: range, rows: Codes, n_sets: npt.NDArray[np.float64], size: int,
     return [_Part(firsts, each) for each in np.split(rows, np.unique(cuts)) if len(each)]
 
 
-class _Rows(NamedTuple):
-    """Rows of items with their owners, as in `SearchRows`."""
-
-    items: Codes
-    groups: Codes
-    offsets: Offsets
-    owners: Codes
-
-
 @dataclass(frozen=True, slots=True)
 class _Counter:
     """Counts who matches the sets of `size` items of some targets, in tables of sequences."""
@@ -447,8 +440,8 @@ class _Counter:
     global_of: Codes
     """Item to its number outside, -1 behind them."""
     views: kernel.Views
-    targets: _Rows
-    """Rows of targets."""
+    targets: SearchRows
+    """Rows of targets, who are its owners."""
     target_rows: kernel.Rows
     everybody: kernel.Rows
     """The rows of everybody."""
@@ -457,15 +450,13 @@ class _Counter:
     rows: Codes
 
     @classmethod
-    def of(
-        cls, size: int, units: SearchRows, targets: _Rows, values: Codes, value_offsets: Offsets
-    ) -> _Counter:
+    def of(cls, size: int, units: SearchRows, targets: SearchRows) -> _Counter:
         """Number the items of targets, and index everybody who has them."""
         is_theirs = np.zeros(int(units.items.max(initial=-1)) + 1, np.bool_)
         is_theirs[targets.items] = True
         n_items = int(np.count_nonzero(is_theirs))
         code_of = np.where(is_theirs, np.cumsum(is_theirs) - 1, -1).astype(np.int32)
-        targets = targets._replace(items=code_of[targets.items])
+        targets = replace(targets, items=code_of[targets.items])
         items = code_of[units.items]
         groups, _ = keep_values(units.groups, units.offsets, items >= 0)
         items, offsets = keep_values(items, units.offsets, items >= 0)
@@ -477,40 +468,22 @@ class _Counter:
         )
         n_rows = len(targets.owners)
         last = kind_offsets[n_rows]
-        has_value = np.diff(units.value_offsets) > 0
-        weights = units.weights + units.weights * has_value * kernel.WITH_VALUE
-        of_owners = np.column_stack(
-            [units.values, np.repeat(units.weights, np.diff(units.value_offsets))]
-        ).astype(np.int64)
-        of_targets = np.column_stack([values, values]).astype(np.int64)
+        n_values = np.diff(units.value_offsets)
+        weights = units.weights + units.weights * (n_values > 0) * kernel.WITH_VALUE
+        of_owners = np.column_stack([units.values, np.repeat(units.weights, n_values)]).astype(np.int64)
+        of_targets = np.column_stack([targets.values, targets.values]).astype(np.int64)
         starts, rows, _ = list_first_places(items, offsets, n_items)
+        nothing = np.zeros(shown.shape[1], np.int32), np.zeros(n_items, np.int64), np.zeros(1, np.int64)
+        own = kinds[:last], kind_offsets[: n_rows + 1], targets.owners, np.empty(0, np.int64)
+        everybody = kinds[last:], kind_offsets[n_rows:] - last, units.owners, weights
         return cls(
             size,
             n_items,
             np.append(np.flatnonzero(is_theirs), -1).astype(np.int32),
-            kernel.Views(
-                shown,
-                np.zeros(shown.shape[1], np.int32),
-                np.zeros(n_items, np.int64),
-                np.zeros(1, np.int64),
-            ),
+            kernel.Views(shown, *nothing),
             targets,
-            kernel.Rows(
-                kinds[:last],
-                kind_offsets[: n_rows + 1],
-                targets.owners,
-                np.empty(0, np.int64),
-                value_offsets,
-                of_targets,
-            ),
-            kernel.Rows(
-                kinds[last:],
-                kind_offsets[n_rows:] - last,
-                units.owners,
-                weights,
-                units.value_offsets,
-                of_owners,
-            ),
+            kernel.Rows(*own, targets.value_offsets, of_targets),
+            kernel.Rows(*everybody, units.value_offsets, of_owners),
             starts,
             rows,
         )

@@ -1,58 +1,32 @@
 """Utility of a release: measures by family, and one register of them."""
 
-from sequester.utility.distributions import (
-    kl_values,
-    length_distance,
-    rank_correlation,
-    symbol_levels,
-    transitions,
-)
-from sequester.utility.edits import edit_distance, expected_edits, invented_items, suppression
-from sequester.utility.generalization import (
-    classification_metric,
-    discernibility,
-    iloss,
-    information_loss,
-    loss_metric,
-    loss_per_privacy_gain,
-    ncp,
-    precision,
-)
-from sequester.utility.patterns import TopPatterns, itemset_supports, pattern_similarity, side_effects
-from sequester.utility.places import displacement, mobility
-from sequester.utility.queries import Query, QueryError, draw_queries
-from sequester.utility.score import Score
-from sequester.utility.times import gap_distance, return_distance, time_to_event_distance
-
-__all__ = [
-    "Query",
-    "QueryError",
-    "Score",
-    "TopPatterns",
-    "classification_metric",
-    "discernibility",
-    "displacement",
-    "draw_queries",
-    "edit_distance",
-    "expected_edits",
-    "gap_distance",
-    "iloss",
-    "information_loss",
-    "invented_items",
-    "itemset_supports",
-    "kl_values",
-    "length_distance",
-    "loss_metric",
-    "loss_per_privacy_gain",
-    "mobility",
-    "ncp",
-    "pattern_similarity",
-    "precision",
-    "rank_correlation",
-    "return_distance",
-    "side_effects",
-    "suppression",
-    "symbol_levels",
-    "time_to_event_distance",
-    "transitions",
-]
+from sequester.utility.distributions import kl_values as kl_values
+from sequester.utility.distributions import length_distance as length_distance
+from sequester.utility.distributions import rank_correlation as rank_correlation
+from sequester.utility.distributions import symbol_levels as symbol_levels
+from sequester.utility.distributions import transitions as transitions
+from sequester.utility.edits import edit_distance as edit_distance
+from sequester.utility.edits import expected_edits as expected_edits
+from sequester.utility.edits import invented_items as invented_items
+from sequester.utility.edits import suppression as suppression
+from sequester.utility.generalization import classification_metric as classification_metric
+from sequester.utility.generalization import discernibility as discernibility
+from sequester.utility.generalization import iloss as iloss
+from sequester.utility.generalization import information_loss as information_loss
+from sequester.utility.generalization import loss_metric as loss_metric
+from sequester.utility.generalization import loss_per_privacy_gain as loss_per_privacy_gain
+from sequester.utility.generalization import ncp as ncp
+from sequester.utility.generalization import precision as precision
+from sequester.utility.patterns import TopPatterns as TopPatterns
+from sequester.utility.patterns import itemset_supports as itemset_supports
+from sequester.utility.patterns import pattern_similarity as pattern_similarity
+from sequester.utility.patterns import side_effects as side_effects
+from sequester.utility.places import displacement as displacement
+from sequester.utility.places import mobility as mobility
+from sequester.utility.queries import Query as Query
+from sequester.utility.queries import QueryError as QueryError
+from sequester.utility.queries import draw_queries as draw_queries
+from sequester.utility.score import Score as Score
+from sequester.utility.times import gap_distance as gap_distance
+from sequester.utility.times import return_distance as return_distance
+from sequester.utility.times import time_to_event_distance as time_to_event_distance
