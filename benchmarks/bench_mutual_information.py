@@ -33,9 +33,8 @@ from sequester.engine import LocalEngine
 from sequester.errors import InputError, SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.io import read_frame
-from sequester.methods.mutual_information.algorithm import LeakagePlan
+from sequester.methods.mutual_information.algorithm import LeakagePlan, count_index_tuples
 from sequester.methods.mutual_information.method import BottomUp, TopDown
-from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.mutual_information import count_spelled, count_tuples
 from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, data_sets, draw_patterns, sanitize

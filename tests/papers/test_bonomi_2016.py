@@ -15,8 +15,8 @@ from oracles import mutual_information as oracles
 from sequester.data.sequences import Sequences
 from sequester.errors import SequesterWarning
 from sequester.methods.mutual_information._kernels import generalize_alike
+from sequester.methods.mutual_information.algorithm import costs_by_depth
 from sequester.methods.mutual_information.method import BottomUp, TopDown
-from sequester.methods.mutual_information.problem import costs_by_depth
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.mutual_information import measure_leakage
 

@@ -23,8 +23,8 @@ from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT
 from sequester.methods.mutual_information import _kernels
 from sequester.methods.mutual_information.algorithm import LeakagePlan as Search
+from sequester.methods.mutual_information.algorithm import count_index_tuples, describe
 from sequester.methods.mutual_information.method import BottomUp, TopDown
-from sequester.methods.mutual_information.problem import count_index_tuples, describe
 from sequester.reproduce import Cell, DataSet, ExperimentPlan, all_or_some, grid
 from sequester.utility.patterns import TopPatterns
 from sequester.workflow.job import table_digest
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.methods.mutual_information.problem import Person
+    from sequester.methods.mutual_information.algorithm import Person
     from sequester.reproduce import Agreement, Design, Rows, Tables
 
     Pattern = tuple[str, ...]

@@ -26,7 +26,7 @@ from sequester.methods.mutual_information._search_kernels import (
     optimal,
     refine_alone,
 )
-from sequester.methods.mutual_information.problem import (
+from sequester.methods.mutual_information.algorithm import (
     DENSE,
     SharedTask,
     costs_by_depth,
@@ -179,7 +179,7 @@ def test_a_table_that_grows_keeps_its_counts():
 
 @pytest.mark.parametrize("dense", [0, DENSE])
 def test_more_different_tuples_than_can_be_held_are_not_listed(monkeypatch, dense):
-    monkeypatch.setattr("sequester.methods.mutual_information.problem.MOST_DISTINCT", 100)
+    monkeypatch.setattr("sequester.methods.mutual_information.algorithm.MOST_DISTINCT", 100)
     row = np.arange(3000, dtype=np.int32)
     tuples, counts = count_index_tuples(row, 3000, 2, 3, dense=dense)
     assert tuples.shape == (0, 2)

@@ -14,8 +14,8 @@ from oracles import mutual_information as oracles
 from sequester.data.schema import Schema, Symbol
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning
+from sequester.methods.mutual_information.algorithm import check_table
 from sequester.methods.mutual_information.method import BottomUp, TopDown
-from sequester.methods.mutual_information.problem import check_table
 
 both = pytest.mark.parametrize("method", [TopDown, BottomUp])
 TREE = TREES["two levels"]

@@ -137,6 +137,6 @@ def test_the_exact_search_refuses_what_would_take_too_long(monkeypatch):
 )
 def test_more_tuples_than_can_be_held_are_refused(monkeypatch, limit, value, message):
     case = Case("abababababab", [("a", "b")], TREES["two levels"], 3, "linear", {"share": 0.5})
-    monkeypatch.setattr(f"sequester.methods.mutual_information.problem.{limit}", value)
+    monkeypatch.setattr(f"sequester.methods.mutual_information.algorithm.{limit}", value)
     with pytest.raises(ParameterError, match=message):
         TopDown(**case.parameters()).apply(case.table())

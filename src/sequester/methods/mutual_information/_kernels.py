@@ -464,7 +464,6 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
     for symbol in range(n_symbols):
         new[symbol] = problem.paths[symbol, depths[symbol]]
     recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
-    near = problem.near
     centroids, groups = problem.patterns.symbols.copy(), problem.patterns.groups.copy()
     for pattern in range(n_patterns):
         for k in range(centroids.shape[1]):
@@ -475,8 +474,9 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
         for symbol in range(n_symbols):
             nodes[symbol] = new[symbol]
         alike, counted = counted, alike
-        if not _merge_closest(problem, nodes, new, centroids, groups, n_clusters, parents, node_depths, near):
-            _lift_cheapest(problem, nodes, new, depths, may_lift, parents.size, near)
+        clusters = centroids[:n_clusters], groups[:n_clusters]
+        if not _merge_closest(problem, nodes, new, clusters, parents, node_depths):
+            _lift_cheapest(problem, nodes, new, depths, may_lift, parents.size)
         else:
             n_clusters -= 1
         n_tested += 1
@@ -492,15 +492,16 @@ def _merge_closest(
     problem: Problem,
     nodes: Codes,
     new: Codes,
-    centroids: Codes,
-    groups: Counts,
-    n_clusters: int,
+    clusters: tuple[Codes, Counts],
     parents: Codes,
     node_depths: Codes,
-    near: float,
 ) -> bool:
-    """Merge in `new` the two clusters of one length whose merger costs least; False where there are none."""
-    widest = centroids.shape[1]
+    """Merge in `new` the two clusters of one length whose merger costs least; False where there are none.
+
+    The centroids and groups of `clusters` become those after the merger, one less.
+    """
+    centroids, groups = clusters
+    n_clusters, widest = centroids.shape
     target = np.empty(parents.size, np.int32)
     for node in range(parents.size):
         target[node] = -1
@@ -520,7 +521,7 @@ def _merge_closest(
             for k in range(length):
                 target[centroids[left, k]] = -1
                 target[centroids[right, k]] = -1
-            if best_left < 0 or distance < closest - near:
+            if best_left < 0 or distance < closest - problem.near:
                 closest, best_left, best_right, best_length = distance, left, right, length
     if best_left < 0:
         return False
@@ -541,13 +542,7 @@ def _merge_closest(
 
 @inner
 def _lift_cheapest(
-    problem: Problem,
-    nodes: Codes,
-    new: Codes,
-    depths: Counts,
-    may_lift: Mask,
-    n_nodes: int,
-    near: float,
+    problem: Problem, nodes: Codes, new: Codes, depths: Counts, may_lift: Mask, n_nodes: int
 ) -> None:
     """Move in `new` the block of symbols on one node whose parent costs least extra, first ones first."""
     extra = np.empty(n_nodes, np.float64)
@@ -560,7 +555,7 @@ def _lift_cheapest(
     best = -1
     for symbol in range(nodes.size):
         can_lift = may_lift[symbol] and depths[symbol] > 0
-        if can_lift and (best < 0 or extra[nodes[symbol]] < extra[nodes[best]] - near):
+        if can_lift and (best < 0 or extra[nodes[symbol]] < extra[nodes[best]] - problem.near):
             best = symbol
     for symbol in range(nodes.size):
         if may_lift[symbol] and nodes[symbol] == nodes[best]:

@@ -1,34 +1,40 @@
 """From a table to the node that is released for each event: the same search for each person.
 
-What has to be hidden, the bounds and the counts of one person are a `Problem`; the greedy searches of the
-paper and the closer ones are compiled.
+What has to be hidden, the bounds and every index tuple of one person, counted once, are a `Problem`; the
+greedy searches of the paper and the closer ones are compiled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sequester._validation import is_number
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
+from sequester.hierarchies.labels import counted, listed, quoted
 from sequester.methods.method import absent_warnings
 from sequester.methods.mutual_information import _kernels, _search_kernels
-from sequester.methods.mutual_information.problem import SharedTask, costs_by_depth, describe, paths_of
-from sequester.privacy.mutual_information import count_spelled
-from sequester.ragged import gather_rows
+from sequester.privacy.mutual_information import count_spelled, count_tuples
+from sequester.ragged import gather_rows, offsets_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.mutual_information._kernels import Problem
     from sequester.methods.mutual_information.method import MutualInformationMethod
-    from sequester.methods.mutual_information.problem import Person
+    from sequester.privacy.mutual_information import MutualInformationPrivacy
 
     Numbers = npt.NDArray[np.float64]
 
@@ -40,6 +46,20 @@ MOST_MOVES = 2_000
 """Moves among which the local search looks for pairs."""
 MOST_WORK = 3_000_000_000
 """Tuples that the exact search looks at for one person."""
+
+
+SLACK = 0.5e-9
+"""Share of the entropy that rounding may add; half of what the check of the promise allows."""
+MOST_TUPLES = 1 << 33
+"""Index tuples of one length that are looked at for one person."""
+MOST_DISTINCT = 1 << 25
+"""Different tuples of one person that are held."""
+LARGEST_KEY = 9e18
+"""Tuples of symbols are numbered below this."""
+DENSE = 1 << 24
+"""Cells of a table that is counted in directly; where more could occur, tuples are hashed."""
+SMALLEST_TABLE = 1 << 12
+"""Places of a hash table to begin with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,3 +247,332 @@ def _released(task: SharedTask, row: Codes, person: Person, depths: Counts) -> C
     chosen = person.problem.paths[np.arange(len(depths)), depths]
     nodes[moved] = chosen[person.symbols[moved]]
     return nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedTask:
+    """What is the same for all persons."""
+
+    tree: Hierarchy
+    """The taxonomy."""
+    paths: Codes
+    """Cell ``[code, d]``: the node above a symbol at depth ``d``; beyond its leaf the leaf."""
+    leaf_depths: Counts
+    """Code to the depth of its leaf."""
+    costs: Numbers
+    """Cell ``[code, d]``: the cost of one event of a symbol at depth ``d``."""
+    patterns: tuple[Codes, ...]
+    """The sensitive patterns that can occur, as codes, shorter ones first."""
+    model: MutualInformationPrivacy
+    """What may leak, and how far the places of an occurrence are apart."""
+
+    @property
+    def leaf_nodes(self) -> Codes:
+        """Code to its leaf."""
+        return self.paths[:, -1]
+
+    def bound(self, entropy: Numbers) -> Numbers:
+        """Return the bits that may leak where `entropy` could."""
+        share, bits = self.model.max_leakage, self.model.max_leakage_bits
+        most = np.full(entropy.shape, bits) if share is None else share * entropy
+        return most + SLACK * entropy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """One person's problem."""
+
+    problem: Problem
+    """As the kernels take it."""
+    symbols: Codes
+    """Place to symbol; -1 where it stays as it is and takes part in nothing."""
+    codes: Counts
+    """Symbol to its code; two symbols have one code where occurrences may be released differently."""
+    is_sensitive: Mask
+    """Symbol to whether a pattern has it."""
+    ranks: Counts
+    """Symbol to its place when the most frequent come first, then the lowest numbers."""
+
+
+def paths_of(tree: Hierarchy, leaves: Codes) -> Codes:
+    """Return in cell ``[i, d]`` the node above ``leaves[i]`` at depth ``d``; beyond its depth the leaf.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> food = Hierarchy.from_tree({"Snack": ["Chips", "Cookies"], "Milk": {}})
+    >>> paths_of(food, food.nodes(["Chips", "Milk"])).tolist()
+    [[0, 2, 3], [0, 1, 1]]
+    """
+    paths = np.repeat(leaves[:, None], tree.height + 1, axis=1).astype(np.int32)
+    for depth in range(tree.height - 1, -1, -1):
+        below = paths[:, depth + 1]
+        paths[:, depth] = np.where(tree.depth[below] > depth, tree.parent[below], below)
+    return paths
+
+
+def describe(
+    task: SharedTask,
+    row: Codes,
+    found: Counts,
+    *,
+    weights: Numbers | None = None,
+    is_participant: Mask | None = None,
+    only_sensitive: bool = False,
+) -> Person:
+    """Number the symbols of a person's sequence and count its tuples.
+
+    Parameters
+    ----------
+    task
+        What is the same for everybody.
+    row
+        The codes of the person's events.
+    found
+        How often each pattern of the task occurs in it; at least one does.
+    weights
+        The importance of each event; all alike without it.
+    is_participant
+        Places that may be released in another way than others of the same symbol.
+    only_sensitive
+        Count only tuples of symbols that occur in patterns.
+    """
+    window, is_exact = task.model.window, task.model.measure == "exact"
+    kinds = row.astype(np.int64) * 2
+    if is_participant is not None:
+        kinds += ~is_participant
+    rows = np.flatnonzero(found)
+    frequencies = np.bincount(kinds, minlength=2 * len(task.leaf_depths))
+    importance = frequencies if weights is None else np.bincount(kinds, weights, len(frequencies))
+    is_sensitive = np.zeros(len(frequencies), np.bool_)
+    for each in rows:
+        is_sensitive[2 * task.patterns[each].astype(np.int64)] = True
+    kept = np.flatnonzero(is_sensitive if only_sensitive else frequencies > 0)
+    numbers = np.full(len(frequencies), -1, np.int32)
+    numbers[kept] = np.arange(len(kept))
+    symbols, codes = numbers[kinds], kept // 2
+
+    lengths = np.array([len(task.patterns[each]) for each in rows], np.int64)
+    group_lengths, groups = np.unique(lengths, return_inverse=True)
+    patterns = np.full((len(rows), int(lengths.max())), -1, np.int32)
+    for place, each in enumerate(rows):
+        patterns[place, : lengths[place]] = numbers[2 * task.patterns[each].astype(np.int64)]
+    sizes = np.array([_size(len(row), length, window) for length in group_lengths.tolist()])
+    shares = found[rows] / sizes[groups]
+    entropy = shares * np.log2(1 / shares)
+    totals = np.bincount(groups, entropy).astype(np.float64)
+    if is_exact:
+        # The outcome that a tuple is not the pattern, or none of them.
+        entropy += _other_entropy(shares)
+        totals += _other_entropy(np.bincount(groups, found[rows]) / sizes)
+    pattern_bounds, group_bounds = np.full(len(rows), np.inf), np.full(len(sizes), np.inf)
+    if task.model.worst_case:
+        pattern_bounds = task.bound(entropy)
+    else:
+        group_bounds = task.bound(totals)
+    tuples, counts, group_offsets = _count_all(symbols, len(kept), group_lengths, window)
+    list_offsets, listed = _list_tuples(tuples, group_offsets, len(kept))
+    costs = importance[kept][:, None] * task.costs[codes]
+    problem = _kernels.Problem(
+        paths=task.paths[codes],
+        leaf_depths=task.leaf_depths[codes],
+        costs=costs,
+        near=_kernels.NEAR * float(np.cumsum(costs[:, 0])[-1]),
+        patterns=_kernels.Patterns(
+            symbols=patterns,
+            groups=groups.astype(np.int64),
+            numbers=np.column_stack([found[rows], shares, pattern_bounds]),
+            group_numbers=np.column_stack([sizes, group_bounds]),
+            is_exact=is_exact,
+        ),
+        tuples=_kernels.Tuples(symbols=tuples, counts=counts, list_offsets=list_offsets, listed=listed),
+    )
+    ranks = np.empty(len(kept), np.int64)
+    ranks[np.argsort(-frequencies[kept], kind="stable")] = np.arange(len(kept))
+    return Person(problem=problem, symbols=symbols, codes=codes, is_sensitive=is_sensitive[kept], ranks=ranks)
+
+
+def _other_entropy(shares: Numbers) -> Numbers:
+    """Return (1 - P) log2 1/(1 - P); nothing where P is 1."""
+    rest = 1 - shares
+    bits: Numbers = rest * -np.log1p(-shares, out=np.zeros(len(shares)), where=rest > 0) / np.log(2)
+    return bits
+
+
+def _size(n_events: int, length: int, window: int) -> float:
+    size = count_tuples(n_events, length, window)
+    if size > MOST_TUPLES:
+        msg = (
+            f"window must be shorter: {n_events:,} events have {size:.1e} index tuples of length {length} in "
+            f"a window of {window}, and {MOST_TUPLES:.1e} can be looked at"
+        )
+        raise ParameterError(msg)
+    return float(size)
+
+
+def _count_all(
+    symbols: Codes, n_symbols: int, group_lengths: Counts, window: int
+) -> tuple[Codes, Counts, Counts]:
+    """List the tuples of all lengths, group after group, with their counts and where each group begins."""
+    widest = int(group_lengths.max())
+    tables: list[Codes] = []
+    counts: list[Counts] = []
+    for length in group_lengths.tolist():
+        found, often = np.empty((0, length), np.int32), np.empty(0, np.int64)
+        if float(n_symbols) ** length < LARGEST_KEY:
+            found, often = count_index_tuples(symbols, n_symbols, length, window)
+        # There is at least the occurrence of a pattern, so nothing means too much.
+        if not len(found):
+            msg = (
+                f"window must be shorter: {n_symbols:,} symbols make more different tuples of length "
+                f"{length} in a window of {window} than can be held"
+            )
+            raise ParameterError(msg)
+        table = np.full((len(found), widest), -1, np.int32)
+        table[:, :length] = found
+        tables.append(table)
+        counts.append(often)
+    return np.concatenate(tables), np.concatenate(counts), offsets_of([len(table) for table in tables])
+
+
+def count_index_tuples(
+    symbols: Codes,
+    n_symbols: int,
+    length: int,
+    window: int,
+    *,
+    dense: int = DENSE,
+) -> tuple[Codes, Counts]:
+    """List the different tuples of `length` symbols within the window, in order, and how often each occurs.
+
+    A symbol of -1 takes part in no tuple. A table of up to `dense` cells is counted in directly. Nothing is
+    listed where there are more than `MOST_DISTINCT` different ones. Requires ``n_symbols ** length < 2^63``.
+
+    Examples
+    --------
+    >>> tuples, counts = count_index_tuples(np.array([0, 1, -1, 0, 1], np.int32), 2, 2, 3)
+    >>> tuples.tolist(), counts.tolist()
+    ([[0, 0], [0, 1], [1, 0], [1, 1]], [1, 2, 1, 1])
+    """
+    places = np.flatnonzero(symbols >= 0)
+    kept = symbols[places]
+    keys: Counts | None = None
+    if length == 1:
+        counts = np.bincount(kept, minlength=1)
+    elif float(n_symbols) ** length <= dense:
+        counts = np.zeros(n_symbols**length, np.int64)
+        _kernels.tally_tuples(kept, places, n_symbols, length, window, counts, None, MOST_DISTINCT)
+    else:
+        keys, counts = np.full(SMALLEST_TABLE, _kernels.EMPTY, np.int64), np.zeros(SMALLEST_TABLE, np.int64)
+        keys, counts = _kernels.tally_tuples(
+            kept, places, n_symbols, length, window, counts, keys, MOST_DISTINCT
+        )
+    used = np.flatnonzero(counts)
+    if used.size > MOST_DISTINCT:
+        used = used[:0]
+    rest, tuples = used, np.empty((used.size, length), np.int32)
+    if keys is not None:
+        used = used[np.argsort(keys[used])]
+        rest = keys[used]
+    for k in range(length - 1, -1, -1):
+        rest, tuples[:, k] = np.divmod(rest, max(n_symbols, 1))
+    return tuples, counts[used]
+
+
+def _list_tuples(tuples: Codes, group_offsets: Counts, n_symbols: int) -> tuple[Counts, Codes]:
+    """List, for each group, place and symbol, the tuples that have the symbol there."""
+    sizes = [
+        np.bincount(column + 1, minlength=n_symbols + 1)[1:]
+        for first, last in pairwise(group_offsets.tolist())
+        for column in tuples[first:last].T
+    ]
+    offsets = offsets_of(np.concatenate(sizes))
+    listed = np.empty(offsets[-1], np.int32)
+    _kernels.list_tuples(tuples, group_offsets, n_symbols, offsets[:-1].copy(), listed)
+    return offsets, listed
+
+
+CostTable = Mapping[str, Mapping[str, float]]
+"""Leaf to node to cost."""
+
+
+def costs_by_depth(tree: Hierarchy, labels: Sequence[str], cost: str | CostTable) -> Numbers:
+    """Return in cell ``[i, d]`` the cost of releasing ``labels[i]`` as the node above it at depth ``d``.
+
+    Beyond the depth of its leaf a symbol costs nothing.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> food = Hierarchy.from_tree({"Snack": ["Chips", "Cookies"], "Milk": {}})
+    >>> costs_by_depth(food, ["Chips", "Milk"], "linear").tolist()
+    [[1.0, 0.5, 0.0], [1.0, 0.0, 0.0]]
+    """
+    costs = np.zeros((len(labels), tree.height + 1))
+    by_node = tree.cost(cost) if isinstance(cost, str) else None
+    if by_node is None:
+        check_table(tree, cost)  # type: ignore[arg-type]  # what is no name is a table
+    for row, label in enumerate(labels):
+        for node in tree.ancestors(tree.node(label))[1:]:
+            costs[row, tree.depth[node]] = (
+                by_node[node] if by_node is not None else cost[label][tree.labels[node]]  # type: ignore[index]
+            )
+    return costs
+
+
+def check_table(tree: Hierarchy, table: CostTable) -> None:
+    """Refuse a table that is no generalization cost (Definition 3), and name leaf and node.
+
+    Every leaf needs a cost for every node above it: more than 0, and no less the higher the node. A cost for
+    the leaf itself may be left out, and is 0.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> food = Hierarchy.from_tree({"Snack": ["Chips", "Cookies"]})
+    >>> check_table(food, {"Chips": {"Snack": 2, "*": 1}, "Cookies": {"Snack": 0.8, "*": 1}})
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: cost of 'Chips' at '*' must be at least 2, as at 'Snack' below, got 1
+    """
+    leaves = [tree.labels[node] for node in tree.leaf_nodes]
+    missing = set(leaves) - set(table)
+    if missing:
+        are = counted(len(missing), "is", "are")
+        msg = f"cost must have every leaf of the taxonomy, {are} missing: {listed(missing)}"
+        raise ParameterError(msg)
+    strange = set(table) - set(leaves)
+    if strange:
+        msg = f"cost must be given for leaves of the taxonomy, and there is no leaf {listed(strange)}"
+        raise ParameterError(msg)
+    for leaf in leaves:
+        path = [tree.labels[node] for node in tree.ancestors(tree.node(leaf))]
+        _check_path(leaf, path, {leaf: 0.0, **table[leaf]})
+
+
+def _check_path(leaf: str, path: list[str], costs: Mapping[str, float]) -> None:
+    outside = set(costs) - set(path)
+    if outside:
+        msg = f"cost of {quoted(leaf)} must be about nodes above it, and {listed(outside)} is none"
+        raise ParameterError(msg)
+    for node in path:
+        where = f"cost of {quoted(leaf)} at {quoted(node)}"
+        if node not in costs:
+            msg = f"{where} is missing"
+            raise ParameterError(msg)
+        value: object = costs[node]
+        if not is_number(value):
+            msg = f"{where} must be a number, got {value!r}"
+            raise ParameterError(msg)
+        if node == leaf and value != 0:
+            msg = f"{where} must be 0, which releases it as it is, got {value}"
+            raise ParameterError(msg)
+        if node != leaf and value <= 0:
+            msg = f"{where} must be above 0, got {value}"
+            raise ParameterError(msg)
+    for below, above in pairwise(path):
+        if costs[above] < costs[below]:
+            msg = (
+                f"cost of {quoted(leaf)} at {quoted(above)} must be at least {costs[below]}, as at "
+                f"{quoted(below)} below, got {costs[above]}"
+            )
+            raise ParameterError(msg)

@@ -10,11 +10,11 @@ from collections import Counter, deque
 from functools import lru_cache
 from itertools import combinations
 from math import comb, e, exp, inf, log, log2
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import quoted
-from sequester.methods.mutual_information.problem import costs_by_depth
+from sequester.methods.mutual_information.algorithm import costs_by_depth
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -55,7 +55,34 @@ def density(patterns: frozenset[tuple[Hashable, ...]]) -> float:
     return 0.5 if any(left.isdisjoint(right) for left, right in combinations(places, 2)) else 1.0
 
 
-class PaperLeakageAccount:
+class LeakageAccount:
+    """Running counts of index tuples of one length; what is entered can be undone until it is settled."""
+
+    def __init__(self, length: int, *, window: int) -> None:
+        self.length = length
+        self.window = window
+        self.total = 0
+        self._journal: list[tuple[Any, ...]] = []
+
+    def mark(self) -> int:
+        """Return a mark of this moment."""
+        return len(self._journal)
+
+    def undo(self, mark: int) -> None:
+        """Undo what was counted since the mark."""
+        while len(self._journal) > mark:
+            self._take_back(*self._journal.pop())
+
+    def settle(self) -> None:
+        """Make final what was counted so far."""
+        self._journal.clear()
+
+    def _take_back(self, *entry: Any) -> None:
+        """Undo the last entry."""
+        raise NotImplementedError
+
+
+class PaperLeakageAccount(LeakageAccount):
     """Counts of one length by the paper's measure: how often each image was released, and was a pattern.
 
     The patterns of a group leak no more than the sum over their occurrences of log2 (N / F) / N, with N index
@@ -73,19 +100,16 @@ class PaperLeakageAccount:
     """
 
     def __init__(self, length: int, groups: Iterable[Iterable[tuple[Hashable, ...]]], *, window: int) -> None:
-        self.length = length
-        self.window = window
+        super().__init__(length, window=window)
         self.groups = [frozenset(group) for group in groups]
         """Patterns that share a bound."""
         self.densities = [density(group) for group in self.groups]
         """Group to the largest share of tuples that can be its patterns in the long run."""
-        self.total = 0
         self.counts: dict[tuple[int, ...], int] = {}
         self.hits: list[dict[tuple[int, ...], int]] = [{} for _ in self.groups]
         self.occurrences = [0] * len(self.groups)
         self.logs = [0.0] * len(self.groups)
         """Group to the sum of log2 F over its occurrences."""
-        self._journal: list[tuple[tuple[int, ...], int, list[int], list[int], list[float]]] = []
 
     def add(self, symbols: tuple[Hashable, ...], image: tuple[int, ...]) -> None:
         """Count a tuple of `symbols` that is released as the nodes `image`."""
@@ -102,22 +126,12 @@ class PaperLeakageAccount:
                 self.occurrences[number] += 1
                 self.logs[number] += log2(before + 1)
 
-    def mark(self) -> int:
-        """Return a mark of this moment."""
-        return len(self._journal)
-
-    def undo(self, mark: int) -> None:
-        """Undo what was counted since the mark."""
-        while len(self._journal) > mark:
-            image, count, hits, self.occurrences, self.logs = self._journal.pop()
-            self.total -= 1
-            self.counts[image] = count
-            for number, hit in enumerate(hits):
-                self.hits[number][image] = hit
-
-    def settle(self) -> None:
-        """Make final what was counted so far."""
-        self._journal.clear()
+    def _take_back(self, *entry: Any) -> None:
+        image, count, hits, self.occurrences, self.logs = entry
+        self.total -= 1
+        self.counts[image] = count
+        for number, hit in enumerate(hits):
+            self.hits[number][image] = hit
 
     @property
     def leakage(self) -> float:
@@ -180,7 +194,7 @@ class PaperLeakageAccount:
         return min(anything, dense * anything + beyond / (other + root) * log2((other + root) / root))
 
 
-class ExactLeakageAccount:
+class ExactLeakageAccount(LeakageAccount):
     """Counts of one length by the exact measure: the mutual information of outcome and image.
 
     The outcome of an index tuple is the secret pattern that it spells, or None. With n tuples in all, n_s of
@@ -197,34 +211,20 @@ class ExactLeakageAccount:
     """
 
     def __init__(self, length: int, groups: Iterable[Iterable[tuple[Hashable, ...]]], *, window: int) -> None:
-        self.length = length
-        self.window = window
-        self.total = 0
+        super().__init__(length, window=window)
         self.images: Counter[tuple[int, ...]] = Counter()
         self.of_images = 0
         """The sum of n_g log2 n_g, in units."""
         self.groups = [_Outcomes(frozenset(group)) for group in groups]
         """One per set of patterns that share a bound."""
-        self._journal: list[tuple[tuple[Hashable, ...], tuple[int, ...]]] = []
 
     def add(self, symbols: tuple[Hashable, ...], image: tuple[int, ...]) -> None:
         """Count a tuple of `symbols` that is released as the nodes `image`."""
         self._journal.append((symbols, image))
         self._count(symbols, image, 1)
 
-    def mark(self) -> int:
-        """Return a mark of this moment."""
-        return len(self._journal)
-
-    def undo(self, mark: int) -> None:
-        """Undo what was counted since the mark."""
-        while len(self._journal) > mark:
-            symbols, image = self._journal.pop()
-            self._count(symbols, image, -1)
-
-    def settle(self) -> None:
-        """Make final what was counted so far."""
-        self._journal.clear()
+    def _take_back(self, *entry: Any) -> None:
+        self._count(*entry, -1)
 
     @property
     def leakage(self) -> float:

@@ -14,9 +14,9 @@ from sequester.data.sequences import Sequences
 from sequester.data.text import Codebook
 from sequester.hierarchies.labels import counted
 from sequester.methods.limits import ONE_RELEASE, tie_limits
-from sequester.methods.mutual_information.algorithm import read_weights
-from sequester.methods.mutual_information.problem import losses, per_person
+from sequester.methods.mutual_information.algorithm import costs_by_depth, read_weights
 from sequester.privacy.mutual_information import SLACK
+from sequester.ragged import owners_of
 from sequester.release.outcome import Outcome, Reason, split_changes
 from sequester.release.plot import Figure, Tally
 from sequester.release.release import ORDER, PERSON
@@ -262,6 +262,31 @@ def measure(
     scores |= symbol_levels(released, original=table)
     progress(1.0, "measured")
     return scores
+
+
+def losses(released: Sequences, table: EventTable, cost: str | Mapping[str, Mapping[str, float]]) -> Numbers:
+    """Return what the release of each event costs."""
+    source = table.sequences
+    column = source.symbol
+    tree = table.hierarchies[column]
+    by_depth = costs_by_depth(tree, source.codebooks[column].labels, cost)
+    depths = tree.depth[tree.nodes(released.codebooks[column].labels)]
+    spent: Numbers = by_depth[source.columns[column], depths[released.columns[column]]]
+    return spent
+
+
+def per_person(values: Numbers, table: EventTable, weights: Numbers | None) -> Numbers:
+    """Return the mean over each person's events; 0 for a person whose events have no weight."""
+    owner = owners_of(table.person_offsets)
+    weight = np.ones(len(values)) if weights is None else weights
+    total = np.bincount(owner, weight, table.n_persons)
+    means: Numbers = np.divide(
+        np.bincount(owner, values * weight, table.n_persons),
+        total,
+        out=np.zeros(table.n_persons),
+        where=total > 0,
+    )
+    return means
 
 
 def _leakage(method: MutualInformationMethod, released: Sequences, table: EventTable) -> dict[str, Score]:
