@@ -103,9 +103,9 @@ def test_a_tree_without_nodes_keeps_everyone_at_the_root():
 def aligned(items, offsets, path_items, path_offsets):
     is_matched, partners = np.zeros(len(items), np.bool_), np.full(len(path_items), -1, np.int32)
     longest, deepest = (int(np.diff(each).max(initial=0)) for each in (offsets, path_offsets))
-    places, masks, states = room_for(longest, N_SYMBOLS, deepest)
-    align_rows(items, offsets, path_items, path_offsets, places, masks, states, is_matched, partners)
-    assert not places.any()
+    room = room_for(longest, N_SYMBOLS, deepest)
+    align_rows((items, offsets), (path_items, path_offsets), room, is_matched, partners)
+    assert not room[0].any()
     return is_matched, partners
 
 
@@ -200,5 +200,5 @@ def test_the_heaviest_path_wins_then_the_shallowest():
     weights = np.array([[1000, 0, 0], [0, 1000, 400], [0, 400, 1000], [0, 0, 0]], np.int32)
     items, offsets = flat([[0, 2], [2], [1], [3], [0, 3]])
     sums, nodes = np.zeros((3, 3), np.int64), np.zeros(5, np.int32)
-    heaviest_paths(items, offsets, np.arange(5), tree, weights, sums, nodes)
+    heaviest_paths((items, offsets), np.arange(5), tree, weights, sums, nodes)
     assert nodes.tolist() == [3, 3, 4, 0, 1]

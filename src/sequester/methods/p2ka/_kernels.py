@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.methods.p2ka.algorithm import PrefixTree
 
+    Rows = tuple[Codes, Offsets]
+    """Items and offsets: row ``r`` is ``items[offsets[r]:offsets[r + 1]]``."""
+
 WORD = 62
 """Positions per word."""
 LANES = 32
@@ -37,21 +40,16 @@ _UNIT = 32
 
 @njit
 def grow(
-    items: Codes,
-    offsets: Offsets,
-    before: Counts,
-    min_support: int,
-    nodes: Codes,
-    waiting: Counts,
-    deepest: Codes,
+    sequences: Rows, before: Counts, min_support: int, nodes: Codes, waiting: Counts, deepest: Codes
 ) -> int:
     """Grow the nodes that rows of at least `min_support` weight pass through, and return how many there are.
 
     Writes symbol, depth and parent of each node to the lines of `nodes`, and the deepest node on the path of
-    each row to `deepest`. Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``, and ``before[r]`` the weight of
-    the rows before it. Requires rows in lexicographic order, a prefix before what it begins, room for all
-    nodes in `nodes` and `waiting`, and ``min_support > 0``.
+    each row to `deepest`; ``before[r]`` is the weight of the rows before row ``r``. Requires rows in
+    lexicographic order, a prefix before what it begins, room for all nodes in `nodes` and `waiting`, and
+    ``min_support > 0``.
     """
+    items, offsets = sequences
     symbols, depths, parents = nodes[0], nodes[1], nodes[2]
     # What waits is the first row of a node, the row after its last, and its parent.
     waiting[0, 0], waiting[1, 0], waiting[2, 0] = 0, offsets.size - 1, -1
@@ -85,11 +83,8 @@ def grow(
                 group_low -= 1
                 deepest[group_low] = node
             if before[group_high] - before[group_low] >= min_support:
-                waiting[0, n_waiting], waiting[1, n_waiting], waiting[2, n_waiting] = (
-                    group_low,
-                    group_high,
-                    node,
-                )
+                waiting[0, n_waiting], waiting[1, n_waiting] = group_low, group_high
+                waiting[2, n_waiting] = node
                 n_waiting += 1
             group_high = group_low
     return n_nodes
@@ -129,13 +124,7 @@ def count_owners(
 
 @njit
 def closest_paths(
-    items: Codes,
-    offsets: Offsets,
-    rows: Counts,
-    tree: PrefixTree,
-    masks: Counts,
-    states: Counts,
-    nodes: Codes,
+    sequences: Rows, rows: Counts, tree: PrefixTree, masks: Counts, states: Counts, nodes: Codes
 ) -> None:
     """Find for each of `rows` the node whose path has the longest common subsequence with it.
 
@@ -145,6 +134,7 @@ def closest_paths(
     `masks` has a line for each code, and comes and leaves zero; `states` has two lines for each depth, and
     two more.
     """
+    items, offsets = sequences
     symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     best, sizes = states[-1], states[-2]
     for first in range(0, rows.size, LANES):
@@ -196,19 +186,13 @@ def closest_paths(
 
 @njit
 def closest_of_long(
-    items: Codes,
-    offsets: Offsets,
-    rows: Counts,
-    tree: PrefixTree,
-    places: Counts,
-    masks: Counts,
-    states: Counts,
-    nodes: Codes,
+    sequences: Rows, rows: Counts, tree: PrefixTree, room: tuple[Counts, Counts, Counts], nodes: Codes
 ) -> None:
-    """Do as `closest_paths` for rows of any length, one by one; `places` comes and leaves all zero.
+    """Do as `closest_paths` for rows of any length, one by one; `room` is from `room_for`.
 
     The first column of `states` has the common lengths.
     """
+    (items, offsets), (places, masks, states) = sequences, room
     symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     for number in range(rows.size):
         row = items[offsets[rows[number]] : offsets[rows[number] + 1]]
@@ -271,13 +255,7 @@ def _read(above: Counts, mask: Counts, here: Counts, n_words: int) -> int:
 
 @njit
 def heaviest_paths(
-    items: Codes,
-    offsets: Offsets,
-    rows: Counts,
-    tree: PrefixTree,
-    weights: Codes,
-    sums: Counts,
-    nodes: Codes,
+    sequences: Rows, rows: Counts, tree: PrefixTree, weights: Codes, sums: Counts, nodes: Codes
 ) -> None:
     """Find for each of `rows` the node whose path, matched with it in order, weighs most.
 
@@ -285,6 +263,7 @@ def heaviest_paths(
     ``weights[a, b]`` is what item ``a`` of a row and symbol ``b`` of a path weigh as a pair, at most `WHOLE`.
     `sums` has a line of 0 for each depth, one longer than the longest row.
     """
+    items, offsets = sequences
     symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     for i in range(rows.size):
         start, size = offsets[rows[i]], offsets[rows[i] + 1] - offsets[rows[i]]
@@ -308,8 +287,7 @@ def heaviest_paths(
 
 @njit
 def longest_parts(
-    items: Codes,
-    offsets: Offsets,
+    sequences: Rows,
     rows: Counts,
     tree: PrefixTree,
     supports: Counts,
@@ -322,6 +300,7 @@ def longest_parts(
     Among equals the node with most `supports` wins, then the first in preorder; node 0 where there is none.
     `places` has one more than the deepest node has items: where the item of each depth was found.
     """
+    items, offsets = sequences
     symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     for i in range(rows.size):
         start, stop = offsets[rows[i]], offsets[rows[i] + 1]
@@ -347,22 +326,14 @@ def longest_parts(
 
 @njit
 def align_rows(
-    items: Codes,
-    offsets: Offsets,
-    path_items: Codes,
-    path_offsets: Offsets,
-    places: Counts,
-    masks: Counts,
-    states: Counts,
-    is_matched: Mask,
-    partners: Codes,
+    sequences: Rows, paths: Rows, room: tuple[Counts, Counts, Counts], is_matched: Mask, partners: Codes
 ) -> None:
     """Match each row with its path along a longest common subsequence, as late in the row as possible.
 
     Marks in `is_matched` which items of the rows are matched, and writes to `partners` for each item of the
-    paths the position in its row that it is matched with; those of others stay. `places` comes all zero, and
-    `masks` and `states` have room for the longest row and path.
+    paths the position in its row that it is matched with; those of others stay. `room` is from `room_for`.
     """
+    (items, offsets), (path_items, path_offsets), (places, masks, states) = sequences, paths, room
     for r in range(offsets.size - 1):
         row = items[offsets[r] : offsets[r + 1]]
         path = path_items[path_offsets[r] : path_offsets[r + 1]]
@@ -387,7 +358,10 @@ def align_rows(
 
 
 def room_for(longest: int, n_symbols: int, depth: int) -> tuple[Counts, Counts, Counts]:
-    """Return `places`, `masks` and `states` for rows of up to `longest` items and paths of up to `depth`."""
+    """Return `places`, `masks` and `states` for rows of up to `longest` items and paths of up to `depth`.
+
+    `places` is all zero, before and after.
+    """
     n_words = max(1, -(-longest // WORD))
     masks = np.empty((min(longest, n_symbols) + 1, n_words + 1), np.int64)
     return np.zeros(n_symbols, np.int64), masks, np.empty((depth + 1, n_words + 1), np.int64)

@@ -38,8 +38,7 @@ AFFORDABLE = 10**10
 class _Paths(NamedTuple):
     """Sequences, and the tree whose paths they are compared with."""
 
-    items: Codes
-    offsets: Offsets
+    sequences: tuple[Codes, Offsets]
     tree: PrefixTree
     n_known: int
     """Symbols of the tree."""
@@ -50,28 +49,28 @@ class _Paths(NamedTuple):
 def _weigh_most(part: tuple[Counts, Codes], paths: _Paths) -> Codes:
     """Return for each row the node whose path weighs most together with it."""
     rows, _ = part
-    nodes = np.zeros(len(rows), np.int32)
-    longest = int((paths.offsets[rows + 1] - paths.offsets[rows]).max(initial=0))
+    nodes, offsets = np.zeros(len(rows), np.int32), paths.sequences[1]
+    longest = int((offsets[rows + 1] - offsets[rows]).max(initial=0))
     sums = np.zeros((paths.tree.height + 1, longest + 1), np.int64)
-    _kernels.heaviest_paths(paths.items, paths.offsets, rows, paths.tree, paths.weights, sums, nodes)
+    _kernels.heaviest_paths(paths.sequences, rows, paths.tree, paths.weights, sums, nodes)
     return nodes
 
 
 def _share_most(part: tuple[Counts, Codes], paths: _Paths) -> Codes:
     """Return for each row, with a node to begin with, the node whose path has most in common with it."""
     rows, guesses = part
-    items, offsets, tree = paths.items, paths.offsets, paths.tree
-    lengths = offsets[rows + 1] - offsets[rows]
+    sequences, tree = paths.sequences, paths.tree
+    lengths = sequences[1][rows + 1] - sequences[1][rows]
     found, is_long = guesses.copy(), lengths > _kernels.WORD
     short = np.flatnonzero(~is_long)
     nodes, masks = found[short], np.zeros((paths.n_known + 1, _kernels.LANES), np.int64)
     states = np.empty((2 * tree.height + 4, _kernels.LANES), np.int64)
-    _kernels.closest_paths(items, offsets, rows[short], tree, masks, states, nodes)
+    _kernels.closest_paths(sequences, rows[short], tree, masks, states, nodes)
     found[short] = nodes
     if is_long.any():
         nodes, long = found[is_long], rows[is_long]
         room = _kernels.room_for(int(lengths.max()), paths.n_known + 1, tree.height)
-        _kernels.closest_of_long(items, offsets, long, tree, *room, nodes)
+        _kernels.closest_of_long(sequences, long, tree, room, nodes)
         found[is_long] = nodes
     return found
 
@@ -113,7 +112,8 @@ class PrefixTree(NamedTuple):
         before = offsets_of(distinct.weights)
         nodes, waiting = np.empty((3, room), np.int32), np.empty((3, room), np.int64)
         deepest = np.zeros(distinct.n_rows, np.int32)
-        n_nodes = _kernels.grow(distinct.items, distinct.offsets, before, least, nodes, waiting, deepest)
+        rows = distinct.items, distinct.offsets
+        n_nodes = _kernels.grow(rows, before, least, nodes, waiting, deepest)
         tree = cls.of(*(line[:n_nodes].copy() for line in nodes))
         if distinct.owners is None:
             return tree, deepest
@@ -164,8 +164,7 @@ class PrefixTree(NamedTuple):
         numbers[known] = np.arange(len(known), dtype=np.int32)
         weights = None if weigh is None else weigh(known.astype(np.int32))
         shared = _Paths(
-            items=numbers[distinct.items] if weights is None else distinct.items,
-            offsets=distinct.offsets,
+            sequences=(numbers[distinct.items] if weights is None else distinct.items, distinct.offsets),
             tree=self._replace(symbols=numbers[self.symbols]),
             n_known=len(known),
             weights=weights,
@@ -221,7 +220,7 @@ class PrefixTree(NamedTuple):
         return items, offsets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reconstruction:
     """A node for every distinct sequence; its path is what is released of those who have the sequence."""
 
@@ -326,13 +325,7 @@ class Reconstructor:
             targets = np.where(kept[targets], nearest[targets], np.int32(-1))
             deepest = nearest[deepest]
         progress(1.0, PHASE)
-        return Reconstruction(
-            tree=tree,
-            targets=targets,
-            is_cut=is_cut,
-            cut_share=self.share(is_cut),
-            n_rounds=n_rounds,
-        )
+        return Reconstruction(tree, targets, is_cut, self.share(is_cut), n_rounds)
 
 
 @dataclass(frozen=True)
@@ -523,13 +516,7 @@ class TruthfulReconstructor(Reconstructor):
         targets = np.maximum(targets, ROOT)
         is_cut = tree.depths[targets] < distinct.lengths
         progress(1.0, TRUTHFUL_PHASE)
-        return Reconstruction(
-            tree=tree,
-            targets=targets,
-            is_cut=is_cut,
-            cut_share=self.share(is_cut),
-            n_rounds=n_rounds,
-        )
+        return Reconstruction(tree, targets, is_cut, self.share(is_cut), n_rounds)
 
     def _candidates(self, k: int, progress: Progress) -> tuple[PrefixTree, Counts]:
         """Return the tree of all parts to choose among, and how many persons have each, at least."""
@@ -597,7 +584,6 @@ def _choose(
 ) -> Codes:
     """Return the targets, with the best open node for each row that has none."""
     rows = np.flatnonzero(targets < 0)
-
     found = engine.map(
         _longest_parts,
         [rows[shard.start : shard.stop] for shard in engine.split(len(rows))],
@@ -613,6 +599,6 @@ def _longest_parts(rows: Counts, shared: tuple[Distinct, PrefixTree, Counts, Mas
     """Return for each row the open node whose path is the longest part of it."""
     distinct, tree, supports, is_open = shared
     nodes, places = np.zeros(len(rows), np.int32), np.zeros(tree.height + 1, np.int64)
-    items, offsets = distinct.items, distinct.offsets
-    _kernels.longest_parts(items, offsets, rows, tree, supports, is_open, places, nodes)
+    sequences = distinct.items, distinct.offsets
+    _kernels.longest_parts(sequences, rows, tree, supports, is_open, places, nodes)
     return nodes

@@ -106,7 +106,7 @@ def list_changes(table: EventTable, distinct: Distinct, reconstruction: Reconstr
     is_shown, partners = np.zeros(len(items), np.bool_), np.full(len(path_items), NONE, np.int32)
     longest, deepest = (int(np.diff(each).max(initial=0)) for each in (offsets, path_offsets))
     room = _kernels.room_for(longest, len(labels), deepest)
-    _kernels.align_rows(items, offsets, path_items, path_offsets, *room, is_shown, partners)
+    _kernels.align_rows((items, offsets), (path_items, path_offsets), room, is_shown, partners)
     is_added = partners < 0
     n_added = np.diff(offsets_of(is_added)[path_offsets])
     kinds = np.where(targets == ROOT, DROPPED, np.where(n_added > 0, REATTACHED, SHORTENED))
@@ -121,39 +121,33 @@ def list_changes(table: EventTable, distinct: Distinct, reconstruction: Reconstr
     rows = number_of_cut[distinct.row_of_person[persons]]
     first_event = sequences.person_offsets[persons]
 
+    book = pl.Series(labels, dtype=pl.String)
     owner, item = _cells(offsets, rows, where=~is_shown)
-    removed = {
-        "event": first_event[owner] + item - offsets[rows[owner]],
-        "owner": owner,
-        "order": np.full(len(owner), NONE),
-        "from": items[item],
-        "to": np.full(len(owner), NONE),
-    }
+    events = first_event[owner] + item - offsets[rows[owner]]
+    removed = pl.DataFrame(
+        {"row": table.rows[events].astype(np.int64), "owner": owner, "from": book.gather(items[item])}
+    )
     owner, item = _cells(path_offsets, rows, where=is_added)
-    added = {
-        "event": first_event[owner] + anchors[item],
-        "owner": owner,
-        "order": 1 + item - path_offsets[rows[owner]],
-        "from": np.full(len(owner), NONE),
-        "to": path_items[item],
-    }
-    both = {name: np.concatenate([removed[name], added[name]]) for name in removed}
-    row = table.rows[both["event"]].astype(np.int64)
-    by_row = np.lexsort((both["order"], row))
-    owner, order = both["owner"][by_row], both["order"][by_row]
-    # A code of -1 takes the last entry, which is no label.
-    book = pl.Series([*labels, None], dtype=pl.String)
+    events, order = first_event[owner] + anchors[item], 1 + item - path_offsets[rows[owner]]
+    added = pl.DataFrame(
+        {
+            "row": table.rows[events].astype(np.int64),
+            "owner": owner,
+            "order": order,
+            "to": book.gather(path_items[item]),
+        }
+    )
+    changes = pl.concat([removed, added], how="diagonal").sort("row", "order", maintain_order=True)
+    owner = changes["owner"].to_numpy()
     what = pl.Series(KINDS, dtype=pl.Enum(KINDS))
     trip = {} if table.owners is None else {"trip": number_trips(table.owners)[persons[owner]]}
     return pl.DataFrame(
         {
-            "row": row[by_row],
+            "row": changes["row"],
             "person": table.persons.gather(persons[owner]),
             **trip,
             "what": what.gather(kinds[rows[owner]]),
-            "order": pl.Series(order).set(pl.Series(order == NONE), None),
-            "from": book.gather(both["from"][by_row] % len(book)),
-            "to": book.gather(both["to"][by_row] % len(book)),
+            **{name: changes[name] for name in ("order", "from", "to")},
         }
     )
 
