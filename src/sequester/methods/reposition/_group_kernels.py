@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Offsets
 
+    Level = tuple[int, int]
     Losses = npt.NDArray[np.float64]
     State = npt.NDArray[np.uint64]
 
@@ -85,16 +86,9 @@ def form_groups(
     not its value. Snapshot ``i`` has the records ``offsets[i]`` to ``offsets[i + 1]``. Requires that every
     snapshot is eligible for l = `size`, and `groups` of 0.
     """
-    chosen, order, links = (
-        np.empty(size, np.int64),
-        np.empty(values.size, np.int64),
-        np.empty(values.size, np.int64),
-    )
-    heads, counts, chosen_in = (
-        np.empty(n_values, np.int64),
-        np.empty(n_values, np.int64),
-        np.empty(n_values, np.int64),
-    )
+    chosen, chosen_in = np.empty(size, np.int64), np.empty(n_values, np.int64)
+    order, links = np.empty(values.size, np.int64), np.empty(values.size, np.int64)
+    heads, counts = np.empty(n_values, np.int64), np.empty(n_values, np.int64)
     last_group, n_tries = 0, 0
     for value in range(n_values):
         chosen_in[value] = 0
@@ -175,7 +169,7 @@ def add_up(rows: Counts, values: Codes, counts: Counts, sign: int) -> None:
 
 
 @njit
-def is_eligible(rows: Counts, values: Codes, counts: Counts, numerator: int, denominator: int) -> bool:
+def is_eligible(rows: Counts, values: Codes, counts: Counts, level_parts: Level) -> bool:
     """Return whether no value has more than 1/l of the rows and of what is in `counts` already."""
     add_up(rows, values, counts, 1)
     level, size = 0, 0
@@ -183,19 +177,12 @@ def is_eligible(rows: Counts, values: Codes, counts: Counts, numerator: int, den
         level = max(level, count)
         size += count
     add_up(rows, values, counts, -1)
-    return bool(level * numerator <= size * denominator)
+    return bool(level * level_parts[0] <= size * level_parts[1])
 
 
 @njit
 def cut(
-    rows: Counts,
-    nodes: Codes,
-    top: int,
-    subtree_end: Codes,
-    values: Codes,
-    n_values: int,
-    numerator: int,
-    denominator: int,
+    rows: Counts, nodes: Codes, top: int, subtree_end: Codes, values: Codes, n_values: int, level: Level
 ) -> tuple[Counts, Counts]:
     """Cut rows into the children of node `top` that can be a group, and the rest together, last.
 
@@ -220,14 +207,14 @@ def cut(
     n_pooled = 0
     for child in range(n_children):
         part = order[starts[child] : starts[child + 1]]
-        alone[child] = is_eligible(part, values, counts, numerator, denominator)
+        alone[child] = is_eligible(part, values, counts, level)
         if not alone[child]:
             n_pooled += part.size
     for child in range(n_children):
         if not alone[child]:
             add_up(order[starts[child] : starts[child + 1]], values, counts, 1)
     empty = order[:0]
-    while n_pooled and not is_eligible(empty, values, counts, numerator, denominator):
+    while n_pooled and not is_eligible(empty, values, counts, level):
         # The rest cannot be a group: the smallest child that could joins it.
         smallest = -1
         for child in range(n_children):
@@ -243,19 +230,16 @@ def cut(
     arranged = np.empty_like(order)
     bounds = np.empty(n_children + 2, np.int64)
     bounds[0], n_parts, at = 0, 0, 0
-    for child in range(n_children):
-        if alone[child]:
-            size = starts[child + 1] - starts[child]
-            arranged[at : at + size] = order[starts[child] : starts[child + 1]]
-            at += size
-            n_parts += 1
-            bounds[n_parts] = at
-    if n_pooled:
+    for is_pooled in range(2):
         for child in range(n_children):
-            if not alone[child]:
+            if alone[child] != is_pooled:
                 size = starts[child + 1] - starts[child]
                 arranged[at : at + size] = order[starts[child] : starts[child + 1]]
                 at += size
+                if not is_pooled:
+                    n_parts += 1
+                    bounds[n_parts] = at
+    if n_pooled:
         n_parts += 1
         bounds[n_parts] = at
     return arranged, bounds[: n_parts + 1]
@@ -286,7 +270,7 @@ def partition(
     values: Codes,
     n_values: int,
     offsets: Offsets,
-    level_parts: tuple[int, int],
+    level_parts: Level,
 ) -> tuple[Counts, Codes]:
     """Number groups of records from 1, and give the published node of each record and attribute.
 
@@ -294,7 +278,6 @@ def partition(
     A group is split along the attribute that saves most loss, into children that are eligible by themselves
     and the rest together, as long as that is possible. Requires that every snapshot is eligible.
     """
-    numerator, denominator = level_parts
     n_attributes, n_rows = nodes.shape
     groups = np.zeros(n_rows, np.int64)
     published = np.empty_like(nodes)
@@ -320,7 +303,7 @@ def partition(
             tight[attribute] = top
             if low == high or costs[top] == 0.0:
                 continue
-            cut_rows, bounds = cut(rows, ours, top, ends, values, n_values, numerator, denominator)
+            cut_rows, bounds = cut(rows, ours, top, ends, values, n_values, level_parts)
             if bounds.size < 3:
                 continue
             saving = rows.size * costs[top] - loss_of(cut_rows, bounds, ours, ups, ends, costs)

@@ -91,21 +91,11 @@ def _by_time(table: EventTable, unit: str) -> tuple[Counts, tuple[str, ...]]:
     times = table.times
     if times is None or times.is_empty():
         return np.empty(0, np.int64), ()
-    days = times.dt.date()
-    if unit == "month":
-        months = (days.dt.year().cast(pl.Int64) * 12 + days.dt.month().cast(pl.Int64) - 1).to_numpy()
-        first, last = int(months.min()), int(months.max())
-        names = tuple(f"{month // 12:04d}-{month % 12 + 1:02d}" for month in range(first, last + 1))
-        return months - first, names
-    numbers = days.to_physical().cast(pl.Int64).to_numpy()
-    if unit == "week":
-        # Day 0 is a Thursday; weeks begin on Mondays.
-        numbers = (numbers + 3) // 7
-    first, last = int(numbers.min()), int(numbers.max())
-    every = np.arange(first, last + 1)
-    dates = pl.Series(every * 7 - 3 if unit == "week" else every)
-    form = "%G-W%V" if unit == "week" else "%Y-%m-%d"
-    return numbers - first, tuple(dates.cast(pl.Int32).cast(pl.Date).dt.to_string(form).to_list())
+    every, form = {"day": ("1d", "%Y-%m-%d"), "week": ("1w", "%G-W%V"), "month": ("1mo", "%Y-%m")}[unit]
+    starts = times.dt.date().dt.truncate(every)
+    (bounds,) = starts.to_frame("at").select(low=pl.min("at"), high=pl.max("at")).rows()
+    known = pl.date_range(*bounds, every, eager=True)
+    return known.search_sorted(starts).to_numpy().astype(np.int64), tuple(known.dt.to_string(form).to_list())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from sequester.methods.reposition.integer_program import Named
     from sequester.methods.reposition.method import Costs
 
-Array = TypeVar("Array", "Codes", "Counts", "npt.NDArray[np.uint16]")
 _SMALLEST_SET = 64
+_BY_VALUE = {"heads": END, "counts": 0, "totals": 0, "held_heads": END, "held_counts": 0}
+_BY_ROW = {"links": END, "people": 0, "slots": 0}
+"""Arrays whose last dimension is values, or rows, and what they hold where there is nothing."""
+_DUMPED = ("links", "sizes", "heads", "held_heads", "counts", "held_counts")
+"""Arrays from which, with the persons, all others follow."""
 MOST_VARIABLES = 5_000
 """Snapshots of the window, squared, times values, up to which it is planned again; with them, records of
 persons who have several, times snapshots."""
@@ -54,6 +58,7 @@ class Published:
     """Records of this snapshot that are never published, per value. Internal."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Window:
     """The last `size` snapshots, each record published in one of them or suppressed until it finds a place.
 
@@ -70,36 +75,27 @@ class Window:
     [(0, 2, [0, 0]), (1, 2, [0, 0])]
     """
 
-    def __init__(
-        self,
-        *,
-        size: int,
-        level: Fraction,
-        costs: Costs,
-        seed: int,
-        randomize: bool = False,
-        first_window: str = "grow",
-        search: str = "greedy",
-    ) -> None:
-        self.size = size
-        self.level = level
-        self.costs = costs
-        self.seed = seed
-        self.randomize = randomize
-        self.first_window = first_window
-        self.search = search
-        self.labels: list[str] = []
-        """What the codes of values mean; only suppression costs per value need it."""
-        self.n_fed = 0
-        """Snapshots that have come."""
-        self.n_published = 0
-        """Snapshots that have left."""
-        self.n_relays = 0
-        """Suppressed records that were relayed into the newest snapshot, those taken back included."""
-        self.n_steps = 0
-        """Steps of all relays, from slot to slot."""
-        self.n_unplanned = 0
-        """Times that the window was to be planned again, and was not, because the program was too large."""
+    size: int
+    level: Fraction
+    costs: Costs
+    seed: int
+    randomize: bool = False
+    first_window: str = "grow"
+    search: str = "greedy"
+    labels: list[str] = field(default_factory=list)
+    """What the codes of values mean; only suppression costs per value need it."""
+    n_fed: int = field(default=0, init=False)
+    """Snapshots that have come."""
+    n_published: int = field(default=0, init=False)
+    """Snapshots that have left."""
+    n_relays: int = field(default=0, init=False)
+    """Suppressed records that were relayed into the newest snapshot, those taken back included."""
+    n_steps: int = field(default=0, init=False)
+    """Steps of all relays, from slot to slot."""
+    n_unplanned: int = field(default=0, init=False)
+    """Times that the window was to be planned again, and was not, because the program was too large."""
+
+    def __post_init__(self) -> None:
         self.lists = self._empty(n_values=1, capacity=1, places=_SMALLEST_SET)
 
     @property
@@ -262,26 +258,16 @@ class Window:
 
     def dump(self) -> dict[str, bytes]:
         """Return the content of the window, without the persons of its records; `load` restores it."""
-        lists = self.lists
         counters = (self.n_fed, self.n_published, self.n_relays, self.n_steps)
-        shape = (*counters, self.n_values, lists.links.shape[1])
-        arrays: dict[str, npt.NDArray[np.integer]] = {
-            "shape": np.array(shape, np.int64),
-            "links": lists.links,
-            "sizes": lists.sizes,
-            "heads": lists.heads,
-            "held_heads": lists.held_heads,
-            "counts": lists.counts,
-            "held_counts": lists.held_counts,
-        }
-        return {name: array.tobytes() for name, array in arrays.items()}
+        shape = np.array((*counters, self.n_values, self.lists.links.shape[1]), np.int64)
+        return {"shape": shape.tobytes(), **{name: getattr(self.lists, name).tobytes() for name in _DUMPED}}
 
     def load(self, content: Mapping[str, bytes], persons: Mapping[int, Counts]) -> None:
         """Restore a window from its content; `persons` are those of the snapshots it holds."""
         shape = np.frombuffer(content["shape"], np.int64).tolist()
         self.n_fed, self.n_published, self.n_relays, self.n_steps, n_values, capacity = shape
         lists = self._empty(n_values=n_values, capacity=capacity, places=_SMALLEST_SET)
-        for name in ("links", "sizes", "heads", "held_heads", "counts", "held_counts"):
+        for name in _DUMPED:
             array = getattr(lists, name)
             array[:] = np.frombuffer(content[name], array.dtype).reshape(array.shape)
         lists.totals[:] = lists.counts.sum(axis=1)
@@ -319,17 +305,8 @@ class Window:
 
     def _clear(self, slot: int) -> None:
         """Empty the lists of a slot and of the home of its number, and the set of its persons."""
-        lists = self.lists
-        for array, nothing in (
-            (lists.heads, END),
-            (lists.counts, 0),
-            (lists.totals, 0),
-            (lists.held_heads, END),
-            (lists.held_counts, 0),
-            (lists.cells, 0),
-            (lists.used, 0),
-        ):
-            array[slot] = nothing
+        for name in (*_BY_VALUE, "cells", "used"):
+            getattr(self.lists, name)[slot] = _BY_VALUE.get(name, 0)
 
     def _checked(self, snapshot: Snapshot) -> tuple[Codes, Counts]:
         values = np.ascontiguousarray(snapshot.values)
@@ -357,12 +334,12 @@ class Window:
     def _empty(self, *, n_values: int, capacity: int, places: int) -> SlotLists:
         size = self.size
         return SlotLists(
-            links=np.full((2 * size, capacity), -1, np.int32),
+            links=np.full((2 * size, capacity), END, np.int32),
             people=np.zeros((2 * size, capacity), np.int64),
-            heads=np.full((size, size, n_values), -1, np.int32),
+            heads=np.full((size, size, n_values), END, np.int32),
             counts=np.zeros((size, size, n_values), np.int64),
             totals=np.zeros((size, n_values), np.int64),
-            held_heads=np.full((size, n_values), -1, np.int32),
+            held_heads=np.full((size, n_values), END, np.int32),
             held_counts=np.zeros((size, n_values), np.int64),
             slots=np.zeros((2 * size, capacity), np.uint16),
             sizes=np.zeros(2 * size, np.int64),
@@ -376,20 +353,10 @@ class Window:
         lists = self.lists
         n_values = max(self.n_values, int(values.max()) + 1 if values.size else 1)
         if n_values > self.n_values:
-            lists = lists._replace(
-                heads=_widened(lists.heads, n_values, -1),
-                counts=_widened(lists.counts, n_values, 0),
-                totals=_widened(lists.totals, n_values, 0),
-                held_heads=_widened(lists.held_heads, n_values, -1),
-                held_counts=_widened(lists.held_counts, n_values, 0),
-            )
+            lists = _widened(lists, n_values, _BY_VALUE)
         if values.size > lists.links.shape[1]:
             capacity = max(values.size, min(2 * lists.links.shape[1], values.size + 1024))
-            lists = lists._replace(
-                links=_widened(lists.links, capacity, -1),
-                people=_widened(lists.people, capacity, 0),
-                slots=_widened(lists.slots, capacity, 0),
-            )
+            lists = _widened(lists, capacity, _BY_ROW)
         self.lists = self._with_larger_sets(lists, values.size)
 
     def _with_larger_sets(self, lists: SlotLists, n_persons: int) -> SlotLists:
@@ -404,10 +371,14 @@ class Window:
         return lists._replace(cells=cells, used=np.array(moved, np.int64))
 
 
-def _widened(array: Array, width: int, filling: int) -> Array:
-    wider = np.full((*array.shape[:-1], width), filling, array.dtype)
-    wider[..., : array.shape[-1]] = array
-    return cast("Array", wider)
+def _widened(lists: SlotLists, width: int, fillings: Mapping[str, int]) -> SlotLists:
+    """Return lists with more room in the last dimension of some arrays."""
+    wider = {}
+    for name, filling in fillings.items():
+        array = getattr(lists, name)
+        wider[name] = np.full((*array.shape[:-1], width), filling, array.dtype)
+        wider[name][..., : array.shape[-1]] = array
+    return lists._replace(**wider)
 
 
 def label_codes(labels: Sequence[str], known: list[str]) -> list[int]:
