@@ -17,7 +17,7 @@ from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
 from sequester.mining.search import PatternLimits, PatternSearch, find_patterns
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.ragged import gather_rows, list_sets, offsets_of, places_of
+from sequester.ragged import gather_rows, list_sets, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -391,19 +391,13 @@ class Itemsets:
         is_later = np.ones(table.n_events, np.bool_)
         if when is not None:
             is_later = ~repeats(offsets, order_keys(when))
-        codes = table.sequences.columns[table.symbol]
-        sizes = np.diff(offsets)
-        person = np.repeat(np.arange(len(sizes)), sizes)
-        event = np.cumsum(is_later) - 1
-        first = np.concatenate([event, [0]])[np.minimum(offsets[:-1], len(event))]
-        places = event - first[person]
-        order = np.lexsort((codes, event))
-        codes, places, person = codes[order], places[order], person[order]
-        is_new = np.ones(len(codes), np.bool_)
-        is_new[1:] = (codes[1:] != codes[:-1]) | (event[order][1:] != event[order][:-1])
-        bounds = np.searchsorted(person[is_new], np.arange(len(sizes) + 1))
-        book = table.sequences.codebooks[table.symbol]
-        return cls(codes[is_new], places[is_new].astype(np.int32), bounds.astype(np.int64), book)
+        book, codes = table.sequences.codebooks[table.symbol], table.sequences.columns[table.symbol]
+        # Events are numbered in the order of persons, so what is in an event is a row of its own.
+        items, ends = list_sets(codes, np.append(np.flatnonzero(is_later), len(codes)))
+        n_events = np.diff(offsets_of(is_later)[offsets])
+        event_offsets = offsets_of(n_events)
+        places = places_of(event_offsets)[owners_of(ends)].astype(np.int32)
+        return cls(items, places, ends[event_offsets], book)
 
     def folded(self) -> tuple[Codes, Codes, Offsets, Counts, Codes]:
         """Fold equal sequences: items, places, offsets, weights of the distinct ones, and whose is which."""

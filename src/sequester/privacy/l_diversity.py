@@ -206,6 +206,8 @@ def sole_attribute(table: EventTable, model: str) -> str:
 class RecordPromise:
     """No sensitive value belongs to more than 1/`l` of the records of a snapshot, or of a group in one."""
 
+    needs_original: ClassVar[bool] = False
+    """The released files alone show whether the promise is kept."""
     needs_hierarchies: ClassVar[bool] = False
     level_meanings: ClassVar[Mapping[str, str]] = {"l": L_MEANING}
     attacks: ClassVar[str] = "snapshots"
@@ -217,11 +219,6 @@ class RecordPromise:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", plain_level(exact_level(self.l)))
-
-    @property
-    def needs_original(self) -> bool:
-        """The released files alone show whether the promise is kept."""
-        return False
 
     def about(self, table: EventTable) -> Self:
         """Return the promise with the name of the table's sensitive attribute."""

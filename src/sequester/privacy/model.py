@@ -239,6 +239,8 @@ class Confidence:
     """
 
     layouts: ClassVar[tuple[Layout, ...]] = (HISTORIES, WITH_PERSONS)
+    needs_original: ClassVar[bool] = False
+    """The released files alone show whether the promise is kept."""
     needs_hierarchies: ClassVar[bool] = False
     level_meanings: ClassVar[Mapping[str, str]] = {
         "k": K_MEANING,
@@ -267,11 +269,6 @@ class Confidence:
         )
         object.__setattr__(self, "columns", lists_of_text("columns", self.columns))
         object.__setattr__(self, "persons", texts("persons", self.persons))
-
-    @property
-    def needs_original(self) -> bool:
-        """The released files alone show whether the promise is kept."""
-        return False
 
     def about(self, table: EventTable) -> Self:
         """Return the promise with the protected values, columns and persons' attributes of a table."""

@@ -411,6 +411,8 @@ class MutualInformationPrivacy:
     """
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
+    needs_original: ClassVar[bool] = True
+    """A release does not show which of its tuples were sensitive."""
     needs_hierarchies: ClassVar[bool] = True
     level_meanings: ClassVar[Mapping[str, str]] = {
         "max_leakage": "at most this share of what the unchanged data would tell",
@@ -439,11 +441,6 @@ class MutualInformationPrivacy:
         object.__setattr__(self, "max_leakage_bits", bits)
         true_or_false("worst_case", self.worst_case)
         one_of("measure", self.measure, get_args(Measure))
-
-    @property
-    def needs_original(self) -> bool:
-        """A release does not show which of its tuples were sensitive."""
-        return True
 
     def about(self, table: EventTable) -> MutualInformationPrivacy:  # noqa: ARG002
         """Return the promise, which takes nothing from a table."""

@@ -46,6 +46,8 @@ class PatternHiding:
     """
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
+    needs_original: ClassVar[bool] = True
+    """The patterns would give away what they hide, so only those who know them can check."""
     needs_hierarchies: ClassVar[bool] = False
     level_meanings: ClassVar[Mapping[str, str]] = {
         "min_support": "fewer persons than this have each hidden pattern"
@@ -82,11 +84,6 @@ class PatternHiding:
                 raise ParameterError(msg)
         else:
             object.__setattr__(self, "forbidden", frozenset(tuple(pattern) for pattern in self.forbidden))
-
-    @property
-    def needs_original(self) -> bool:
-        """The patterns would give away what they hide, so only those who know them can check."""
-        return True
 
     def about(self, table: SequenceData) -> PatternHiding:
         """Return the promise in persons, where it was given as a share of those in the table."""

@@ -224,7 +224,8 @@ class ExactLeakageAccount(LeakageAccount):
         self._count(symbols, image, 1)
 
     def _take_back(self, *entry: Any) -> None:
-        self._count(*entry, -1)
+        symbols, image = entry
+        self._count(symbols, image, -1)
 
     @property
     def leakage(self) -> float:

@@ -29,26 +29,13 @@ def shuffle(order: Counts, n_rows: int, state: State) -> None:
         order[last], order[other] = order[other], order[last]
 
 
-@njit
-def shuffled_within(places: Counts, n_places: int, state: State) -> Counts:
-    """Return the rows ordered by their place, a number below `n_places`, in a random order within it."""
-    starts = np.empty(n_places + 1, np.int64)
-    for place in range(n_places + 1):
-        starts[place] = 0
-    for row in range(places.size):
-        starts[places[row] + 1] += 1
-    for place in range(n_places):
-        starts[place + 1] += starts[place]
+def shuffled_within(places: Counts, state: State) -> Counts:
+    """Return the rows ordered by their place, in a random order within it."""
+    chance = np.empty(len(places), np.int64)
+    shuffle(chance, len(places), state)
     # Row `r` comes as number `chance[r]` of all.
-    chance, rows = np.empty(places.size, np.int64), np.empty(places.size, np.int64)
-    shuffle(chance, places.size, state)
-    for row in range(places.size):
-        rows[chance[row]] = row
-    order = chance
-    for place in range(places.size):
-        drawn = rows[place]
-        order[starts[places[drawn]]] = drawn
-        starts[places[drawn]] += 1
+    rows = np.argsort(chance)
+    order: Counts = rows[np.argsort(places[rows], kind="stable")]
     return order
 
 

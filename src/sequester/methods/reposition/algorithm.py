@@ -93,8 +93,8 @@ def _by_time(table: EventTable, unit: str) -> tuple[Counts, tuple[str, ...]]:
         return np.empty(0, np.int64), ()
     every, form = {"day": ("1d", "%Y-%m-%d"), "week": ("1w", "%G-W%V"), "month": ("1mo", "%Y-%m")}[unit]
     starts = times.dt.date().dt.truncate(every)
-    (bounds,) = starts.to_frame("at").select(low=pl.min("at"), high=pl.max("at")).rows()
-    known = pl.date_range(*bounds, every, eager=True)
+    (first, last), *_ = starts.to_frame("at").select(low=pl.min("at"), high=pl.max("at")).rows()
+    known = pl.date_range(first, last, every, eager=True)
     return known.search_sorted(starts).to_numpy().astype(np.int64), tuple(known.dt.to_string(form).to_list())
 
 

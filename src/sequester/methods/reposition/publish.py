@@ -143,12 +143,8 @@ def _partitioned(records: Records, level: Fraction) -> tuple[Counts, dict[str, p
 
 def _shuffled(records: Records, groups: Counts, state: State) -> Counts:
     """Return records in the order of snapshot and group, otherwise by chance, and never as they came."""
-    snapshot = owners_of(records.offsets)
-    n_groups = int(groups.max(initial=0)) + 1
     # Groups are numbered snapshot after snapshot; without groups there is one of each snapshot.
-    places = groups if n_groups > 1 else snapshot
-    order: Counts = _group_kernels.shuffled_within(places, max(n_groups, len(records.times)), state)
-    return order
+    return _group_kernels.shuffled_within(groups if groups.any() else owners_of(records.offsets), state)
 
 
 def _frame(records: Records, quasi: Mapping[str, pl.Series], order: Counts) -> pl.DataFrame:
