@@ -31,7 +31,7 @@ def scan_records(
 ) -> tuple[int, int, int, int, Counts]:
     """Count records, blank lines and records that do not have `n_cells` cells, up to the first fault.
 
-    Gives the number of records, of blank lines, the fault of the last record, the number of ragged records,
+    Returns the number of records, of blank lines, the fault of the last record, the number of ragged records,
     and for the first `n_shown` of those their number (from 1) and their number of cells.
     """
     size = data.size

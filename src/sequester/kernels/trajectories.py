@@ -70,9 +70,9 @@ def cross_cells(
 ) -> tuple[Counts, Counts, Reals, Offsets]:
     """List the cells that the straight lines between points run through, in order, points' cells included.
 
-    Cell ``(row, column)`` holds what lies in ``[column, column + 1) x [row, row + 1)``. Gives the cells, for
-    each the point that its line starts at and how far along the line it is entered, 0 to 1, and where each
-    sequence starts. There is no line between points that are more than `longest` columns apart. Requires
+    Cell ``(row, column)`` holds what lies in ``[column, column + 1) x [row, row + 1)``. Returns the cells,
+    for each the point that its line starts at and how far along the line it is entered, 0 to 1, and where
+    each sequence starts. There is no line between points that are more than `longest` columns apart. Requires
     coordinates of 0 or more.
     """
     n_touched = count_crossed(x, y, offsets, longest)
@@ -85,7 +85,7 @@ def cross_cells(
         for i in range(offsets[sequence], offsets[sequence + 1]):
             column, row = np.int64(math.floor(x[i])), np.int64(math.floor(y[i]))
             if i > offsets[sequence] and abs(x[i] - x[i - 1]) <= longest:
-                fill = _cross_line(x[i - 1], y[i - 1], x[i], y[i], i - 1, cells, points, shares, fill)
+                fill = _cross_line((x[i - 1], y[i - 1]), (x[i], y[i]), i - 1, (cells, points, shares), fill)
             else:
                 cells[fill] = (row << COLUMN_BITS) | column
                 points[fill] = i
@@ -96,17 +96,14 @@ def cross_cells(
 
 @inner
 def _cross_line(
-    x: float,
-    y: float,
-    to_x: float,
-    to_y: float,
+    start: tuple[float, float],
+    stop: tuple[float, float],
     point: int,
-    cells: Counts,
-    points: Counts,
-    shares: Reals,
+    crossed: tuple[Counts, Counts, Reals],
     fill: int,
 ) -> int:
     """Append the cells of a line but the first; the last one also where it is the first."""
+    (x, y), (to_x, to_y), (cells, points, shares) = start, stop, crossed
     column, row = np.int64(math.floor(x)), np.int64(math.floor(y))
     columns, rows = np.int64(math.floor(to_x)) - column, np.int64(math.floor(to_y)) - row
     east, north = (1 if columns > 0 else -1), (1 if rows > 0 else -1)
@@ -135,7 +132,7 @@ def _cross_line(
 def collapse_runs(symbols: Codes, offsets: Offsets) -> tuple[Counts, Offsets]:
     """Keep the first of each run of one symbol in a row, negative ones left out beforehand.
 
-    Gives the places of what is kept, and where each row starts among them.
+    Returns the places of what is kept, and where each row starts among them.
     """
     kept = np.empty(symbols.size, np.int64)
     starts = np.zeros(offsets.size, np.int64)
@@ -272,7 +269,7 @@ def _best_side(strips: Counts, total: int, box: Counts, least: float) -> int:
 
 @inner
 def _take_in(grid: Grid, box: Counts, side: int, region: int, n_numbers: int) -> tuple[Grid, int]:
-    """Give the cells beside a rectangle to its region; those without a number get the next ones."""
+    """Add the cells beside a rectangle to its region; those without a number get the next ones."""
     table, numbers, counts, regions = grid
     low, high = _span(box, side)
     for along in range(low, high + 1):
@@ -295,7 +292,7 @@ def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> 
     A rectangle grows by the row or column beside it, west, east, south or north, as long as one of those
     holds a dense cell, touches no other region, and leaves the mean of the rectangle's cells at or above
     `least`; the one with the highest mean first. A cell of `cells` is as dense as `counts` says, any other
-    has density 0. Gives the region of each cell, or -1, and for each region its first and last row and its
+    has density 0. Returns the region of each cell, or -1, and for each region its first and last row and its
     first and last column. Requires distinct cells and a positive `least`.
     """
     size = 4096

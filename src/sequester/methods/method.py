@@ -91,7 +91,7 @@ class Method(ABC):
 
     @abstractmethod
     def model(self) -> PrivacyModel:
-        """The promise this method keeps, with its parameters."""
+        """Return the promise that this method keeps, with its parameters."""
 
     @abstractmethod
     def accept(self, table: EventTable) -> None:
@@ -182,12 +182,12 @@ class Method(ABC):
             raise SchemaError(*lines)
 
     def parameters(self) -> dict[str, object]:
-        """Parameter to value; the certificate has those of them that may be published."""
+        """Return parameter to value; the certificate has those of them that may be published."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         return {name: _as_table(value) for name, value in values.items()}
 
     def unpublished(self) -> frozenset[str]:
-        """The parameters that would give away what is hidden: ``field(metadata={"published": False})``."""
+        """Return the parameters that would give away what is hidden: ``metadata={"published": False}``."""
         declared = fields(self)  # type: ignore[arg-type]  # every method is a dataclass
         return frozenset(each.name for each in declared if not each.metadata.get("published", True))
 

@@ -232,6 +232,17 @@ class RecordPromise:
         """Return the parameters a recipient needs to check the promise."""
         return {"l": self.l, "sensitive": self.sensitive}
 
+    def need(self, tables: Mapping[str, pl.DataFrame], table: str, columns: Sequence[str]) -> None:
+        """Refuse tables of which one, or one of its columns, is missing."""
+        model = type(self).__name__
+        if table not in tables:
+            msg = f"{model} is about the table {table!r}, and the release has none"
+            raise InputError(msg)
+        missing = [column for column in columns if column not in tables[table].columns]
+        if missing:
+            msg = f"{model} needs a column {missing[0]!r}, and the table {table!r} has none"
+            raise InputError(msg)
+
     def count_values(self, records: pl.DataFrame, keys: Sequence[str], attribute: str) -> Verdict:
         """Count the values of each place, which the columns `keys` name, and check them."""
         # Series by series: the attribute may have any name.
@@ -279,12 +290,9 @@ class LEligibility(RecordPromise):
         if len(tables) != 1:
             msg = f"LEligibility is about one table of records, there are {len(tables)}"
             raise InputError(msg)
-        (frame,) = tables.values()
+        ((name, frame),) = tables.items()
         attribute = self.sensitive or frame.columns[-1]
-        missing = [column for column in (TIME, attribute) if column not in frame.columns]
-        if missing:
-            msg = f"LEligibility needs a column {missing[0]!r}, and the released table has none"
-            raise InputError(msg)
+        self.need(tables, name, (TIME, attribute))
         return self.count_values(frame, [TIME], attribute)
 
     def in_words(self) -> str:
@@ -340,21 +348,21 @@ class LDiversity(RecordPromise):
 
     def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Count the values of every group of the released tables."""
-        _need(tables, RECORDS, (TIME, GROUP))
+        self.need(tables, RECORDS, (TIME, GROUP))
         records = tables[RECORDS]
         if VALUES not in tables:
             attribute = self.sensitive or records.columns[-2]
-            _need(tables, RECORDS, (attribute,))
+            self.need(tables, RECORDS, (attribute,))
             broken = _broken(_unlike(records, attribute))
             return self.count_values(records, [TIME, GROUP], attribute) if broken is None else broken
         attribute = self.sensitive or tables[VALUES].columns[1]
-        _need(tables, VALUES, (GROUP, attribute, COUNT))
+        self.need(tables, VALUES, (GROUP, attribute, COUNT))
         values = tables[VALUES]
-        broken = _broken(_disagreements(records, values, attribute))
+        plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
+        broken = _broken(_disagreements(records, plain))
         if broken is not None:
             return broken
         times = records.group_by(GROUP, maintain_order=True).agg(pl.col(TIME).first())
-        plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
         counts = plain.join(times, on=GROUP, how="left", maintain_order="left")
         return check_counts(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
 
@@ -365,16 +373,6 @@ class LDiversity(RecordPromise):
             f"{self.sensitive or 'the sensitive attribute'} belongs to more than {one_in(self.l)} of the "
             "records."
         )
-
-
-def _need(tables: Mapping[str, pl.DataFrame], table: str, columns: Sequence[str]) -> None:
-    if table not in tables:
-        msg = f"LDiversity is about the table {table!r}, and the release has none"
-        raise InputError(msg)
-    missing = [column for column in columns if column not in tables[table].columns]
-    if missing:
-        msg = f"LDiversity needs a column {missing[0]!r}, and the table {table!r} has none"
-        raise InputError(msg)
 
 
 def _broken(findings: Sequence[str]) -> Verdict | None:
@@ -399,9 +397,8 @@ def _unlike(records: pl.DataFrame, attribute: str) -> list[str]:
     return findings
 
 
-def _disagreements(records: pl.DataFrame, values: pl.DataFrame, attribute: str) -> list[str]:
-    """List where the two tables contradict each other: no count can be relied on then."""
-    plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
+def _disagreements(records: pl.DataFrame, plain: pl.DataFrame) -> list[str]:
+    """List where records and the values of groups contradict each other: no count can be relied on then."""
     if plain.select(GROUP, VALUE).is_duplicated().any() or (plain[COUNT] < 1).any():
         return ["the table of values must have each value of a group once, with a count of 1 or more"]
     sizes = records.group_by(GROUP).agg(pl.len().cast(pl.Int64).alias("size"), pl.col(TIME).n_unique())

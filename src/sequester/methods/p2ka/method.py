@@ -5,8 +5,9 @@ BF-P2kA moves every other sequence to the closest path that is left; prefix prun
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester._validation import positive
@@ -18,7 +19,7 @@ from sequester.methods.relax import RelaxationPath, coarser_start, downwards
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sequester._typing import Codes
     from sequester.data.places import Regions
@@ -169,21 +170,9 @@ class PrefixMethod(SymbolMethod):
     """A method that releases the paths of a prefix tree that enough persons take."""
 
     takes_trips: ClassVar[bool] = True
-    reattaches: ClassVar[bool]
-    """A sequence that is cut moves to its closest path instead of being dropped."""
 
     k: int = field(metadata={"least": 2})
     """Fewest persons who share any part of a released sequence; at least 2."""
-
-    @property
-    def counts_released(self) -> bool:
-        """Supporters are counted among the released records, too."""
-        return True
-
-    @property
-    def is_truthful(self) -> bool:
-        """A sequence that is cut may be released in part; nothing is added to it."""
-        return False
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -194,11 +183,7 @@ class PrefixMethod(SymbolMethod):
         """Return the promise of sequence k-anonymity."""
         from sequester.privacy.sequence_k import SequenceKAnonymity
 
-        return SequenceKAnonymity(k=self.k, strict=self.counts_released)
-
-    def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:  # noqa: ARG002  (one signature)
-        """Return what pairs of symbols have in common, where not only equal ones have something."""
-        return None
+        return SequenceKAnonymity(k=self.k)
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
@@ -223,17 +208,9 @@ class PrefixMethod(SymbolMethod):
         progress(0.8, "listing the changes")
         return publish(table, reconstructor.distinct, reconstruction, limits=self.limits, warnings=warnings)
 
+    @abstractmethod
     def reconstructor(self, table: EventTable, engine: Engine) -> Reconstructor:
         """Return what finds a place for every sequence of a table."""
-        from sequester.methods.p2ka.algorithm import Reconstructor
-
-        return Reconstructor(
-            distinct=table.sequences.distinct(),
-            strict=self.counts_released,
-            reattach=self.reattaches,
-            engine=engine,
-            weigh=self.weigh(table),
-        )
 
     def cautions(self, table: EventTable) -> tuple[str, ...]:
         """Return what is said about parameters that do nothing for this table."""
@@ -250,7 +227,7 @@ class PrefixMethod(SymbolMethod):
         """Return whose sequences too few begin with, and who lost too many of those who do."""
         from sequester.methods.p2ka.publish import reasons_of
 
-        return reasons_of(release.changes, original, k=self.k, truthful=self.is_truthful)
+        return reasons_of(release.changes, original, k=self.k)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
@@ -304,7 +281,6 @@ class BFP2kA(PrefixMethod):
         "Many persons, few different symbols, and what matters are the frequent patterns and not the single "
         "record: clicks, trips, process logs."
     )
-    reattaches: ClassVar[bool] = True
     serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few", "all"}),
         keeps={
@@ -333,7 +309,7 @@ class BFP2kA(PrefixMethod):
             object.__setattr__(self, "nearness", Near.of(self.nearness))
 
     def parameters(self) -> dict[str, object]:
-        """Parameter to value; nearness only where it is asked for."""
+        """Return parameter to value; nearness only where it is asked for."""
         given = super().parameters()
         if self.nearness is None:
             del given["nearness"]
@@ -362,31 +338,32 @@ class BFP2kA(PrefixMethod):
         """Every released record is a part of what happened to its person."""
         return self.reconstruction == "truthful"
 
+    def model(self) -> SequenceKAnonymity:
+        """Return the promise, of which ``strict = false`` leaves the half about the original."""
+        return replace(super().model(), strict=self.strict)
+
     def reconstructor(self, table: EventTable, engine: Engine) -> Reconstructor:
         """Return what finds a path, or a part of itself, for every sequence of a table."""
-        if not self.is_truthful:
-            return super().reconstructor(table, engine)
-        from sequester.methods.p2ka.algorithm import TruthfulReconstructor
+        from sequester.methods.p2ka.algorithm import Reconstructor, TruthfulReconstructor
 
-        return TruthfulReconstructor(
-            distinct=table.sequences.distinct(),
-            strict=self.counts_released,
-            reattach=True,
-            engine=engine,
-            sequences=table.sequences,
+        rows, near, regions = table.sequences.distinct(), self.nearness, table.regions
+        if self.is_truthful:
+            return TruthfulReconstructor(
+                distinct=rows, strict=self.strict, reattach=True, engine=engine, sequences=table.sequences
+            )
+        plain = Reconstructor(distinct=rows, strict=self.strict, reattach=True, engine=engine)
+        if not isinstance(near, Near) or regions is None:
+            return plain
+        labels = table.sequences.codebooks[table.sequences.symbol].labels
+        return replace(
+            plain, weigh=lambda known: near.weights(regions, labels, [labels[code] for code in known])
         )
 
-    def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:
-        """Return what near regions have in common."""
-        near, regions = self.nearness, table.regions
-        if not isinstance(near, Near) or regions is None:
-            return None
-        labels = table.sequences.codebooks[table.sequences.symbol].labels
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Return whose sequences too few begin with, or contain, and who lost too many of those who do."""
+        from sequester.methods.p2ka.publish import reasons_of
 
-        def weights(known: Codes) -> Codes:
-            return near.weights(regions, labels, [labels[code] for code in known])
-
-        return weights
+        return reasons_of(release.changes, original, k=self.k, truthful=self.is_truthful)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for what prefix methods ask less of, or count supporters in the original only."""
@@ -401,11 +378,6 @@ class BFP2kA(PrefixMethod):
 
             scores |= displacement_without(table, k=self.k, strict=self.strict)
         return scores
-
-    @property
-    def counts_released(self) -> bool:
-        """Supporters are counted among the released records, too."""
-        return self.strict
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -450,7 +422,6 @@ class PrefixPruning(PrefixMethod):
     use_when: ClassVar[str] = (
         "Released records must be true, and the rare ones may be lost; or to see what p2ka gains."
     )
-    reattaches: ClassVar[bool] = False
     serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few", "all"}),
         keeps={
@@ -466,3 +437,10 @@ class PrefixPruning(PrefixMethod):
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
         return (*super().limits, ABSENT)
+
+    def reconstructor(self, table: EventTable, engine: Engine) -> Reconstructor:
+        """Return what leaves out every sequence that does not end on a common path."""
+        from sequester.methods.p2ka.algorithm import Reconstructor
+
+        rows = table.sequences.distinct()
+        return Reconstructor(distinct=rows, strict=True, reattach=False, engine=engine)

@@ -63,21 +63,30 @@ CLASSES, REACHED = range(2)
 """Of a sensitive pattern: where its permutations begin, and how many of them have enough supporters."""
 
 
-class Spread(NamedTuple):
-    """How often each sensitive pattern was replaced by which of its permutations."""
+class HidingRules(NamedTuple):
+    """How sequences may be changed."""
 
     mode: int
     """One of the modes above."""
-    wanted: int
-    """Permutations that are asked for."""
-    least: int
+    wanted: int = 0
+    """Permutations of each sensitive pattern that are asked for."""
+    least: int = 0
     """Supporters that each of them must have."""
+    deletes_last: bool = False
+    """Nothing is deleted where an order was found, whatever it costs."""
+    forbidden: CodeTable = np.empty((0, 1), np.int32)
+    """Patterns that may not be where they were not, in codes."""
+    seen: Counts = np.empty(0, np.int64)
+    """Pairs ``first * n_symbols + second`` that may occur, ascending; any may where there are none."""
+
+
+class Spread(NamedTuple):
+    """How often each sensitive pattern was replaced by which of its permutations."""
+
     classes: Table
     """FIRST, USAGE and BASE for each sensitive pattern and order."""
     patterns: Table
     """CLASSES and REACHED of each sensitive pattern, and one row more."""
-    deletes_last: bool
-    """Nothing is deleted where an order was found, whatever it costs."""
 
 
 class Answers(NamedTuple):
@@ -189,24 +198,23 @@ def relax(nodes: Table, answers: Answers, hits: Counts, n_answers: int, as_print
 
 
 @inner
-def choose_answer(
-    nodes: Table, spread: Spread, secret: int, answers: Answers, hits: Counts, n_answers: int, draw: float
-) -> int:
+def choose_answer(search: Search, secret: int, n_answers: int, draw: float) -> int:
     """Choose among answers: PDPG where one hits no candidate, else RR-PDPG; by use where use is spread."""
-    table = answers.table
+    nodes, rules, spread, answers = search.trie.nodes, search.rules, search.spread, search.answers
+    table, hits = answers.table, search.work.hits
     for i in range(n_answers):
         table[i, KEPT] = 1
-    if spread.mode != MINIMUM_HARM:
-        is_reached = spread.patterns[secret, REACHED] >= spread.wanted
+    if rules.mode != MINIMUM_HARM:
+        is_reached = spread.patterns[secret, REACHED] >= rules.wanted
         for i in range(n_answers):
             at = table[i, CLASS]
             table[i, USE] = 2**30
-            if at >= 0 and spread.mode == MAXIMUM:
+            if at >= 0 and rules.mode == MAXIMUM:
                 table[i, USE] = spread.classes[at, USAGE]
             elif at >= 0 and not is_reached:
                 have = spread.classes[at, BASE] + spread.classes[at, USAGE]
-                if have < spread.least or spread.classes[at, USAGE] == 0:
-                    table[i, USE] = spread.least - min(have, spread.least)  # Nearest to the goal first.
+                if have < rules.least or spread.classes[at, USAGE] == 0:
+                    table[i, USE] = rules.least - min(have, rules.least)  # Nearest to the goal first.
         keep_least(table, n_answers, USE)
     keep_least(table, n_answers, EFFECTS)
     n_clean = 0
@@ -281,6 +289,8 @@ class Search(NamedTuple):
     """What is to be hidden."""
     orders: Orders
     """The orders that are tried."""
+    rules: HidingRules
+    """How rows may be changed."""
     spread: Spread
     """Which permutations were used."""
     answers: Answers
@@ -372,7 +382,7 @@ def try_orders(
     Answers are rows without any sensitive pattern. Returns their number and the distance of the best step:
     the row with the fewest embeddings left, fewer than now; 0 where there is none.
     """
-    trie, sensitive, orders, spread, answers, work = search
+    trie, _, orders, rules, spread, answers, work = search
     codes, choices, table = work.codes, work.choices, answers.table
     first_place, first_order = orders.starts[size, 0], orders.starts[size, 1]
     n_orders = orders.starts[size + 1, 1] - first_order
@@ -384,7 +394,7 @@ def try_orders(
     n_answers, step_distance, n_hits_used, clean_distance = 0, 0, 0, -1
     for number in range(n_orders):
         distance = orders.distances[first_order + number]
-        if spread.mode == MINIMUM_HARM and 0 <= clean_distance < distance:
+        if rules.mode == MINIMUM_HARM and 0 <= clean_distance < distance:
             break
         at = first_place + number * size
         for choice in range(n_choices):
@@ -397,7 +407,7 @@ def try_orders(
             if not is_same and n_answers < MAX_ANSWERS:
                 left = count_all_ways(work, TRIAL, task, fewest)
             is_less = not is_same and n_answers < MAX_ANSWERS and (left == 0 or left < fewest)
-            if is_less and not breaks_rules(work, task, TRIAL, sensitive.seen, trie.sizes[N_SYMBOLS]):
+            if is_less and not breaks_rules(work, task, TRIAL, rules.seen, trie.sizes[N_SYMBOLS]):
                 if left == 0:
                     effects, n_hits = weigh(trie, work, TRIAL, task, n_hits_used, MAX_HITS)
                     for i in range(task.size):
@@ -438,11 +448,11 @@ def choose_secret(work: Work, task: Task, excess: Counts) -> int:
 @inner
 def permute_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
     """Put the items of the current row in another order; return its distance and the permutation, or -1."""
-    trie, sensitive, orders, spread, answers, work = search
-    codes, longest = work.codes, orders.starts.shape[0] - 2
+    answers, work = search.answers, search.work
+    codes, longest = work.codes, search.orders.starts.shape[0] - 2
     distance, used = 0, -1
     for _ in range(MAX_STEPS):
-        each = choose_secret(work, task, sensitive.excess)
+        each = choose_secret(work, task, search.sensitive.excess)
         if each < 0:
             break
         secret = work.possible[each]
@@ -459,7 +469,7 @@ def permute_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
                 asked = -1 if is_whole else secret
                 n_answers, gone = try_orders(search, task, asked, n_choices, size, distance)
         if n_answers > 0:
-            chosen = choose_answer(trie.nodes, spread, secret, answers, work.hits, n_answers, draw)
+            chosen = choose_answer(search, secret, n_answers, draw)
             for i in range(task.size):
                 codes[CURRENT, i] = answers.rows[chosen, i]
             distance, used = answers.table[chosen, DISTANCE], answers.table[chosen, CLASS]
@@ -480,22 +490,22 @@ def solve_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
     deletion wins over a permutation that would do more harm, and the other way round. Where permutations are
     preferred, fewest deletions come first.
     """
-    trie, spread, work = search.trie, search.spread, search.work
+    trie, rules, work = search.trie, search.rules, search.work
     codes = work.codes
     for i in range(task.size):
         codes[CURRENT, i] = codes[SOLVED, i] = codes[ROW, i]
-    if spread.mode == DELETE_ONLY:
+    if rules.mode == DELETE_ONLY:
         delete_rest(trie, work, SOLVED, task, True)
         return 0, -1
     distance, used = permute_row(search, task, draw)
     n_deleted = delete_rest(trie, work, CURRENT, task, False)
     effects, _ = weigh(trie, work, CURRENT, task, 0, 0)
     # Who asks for many permutations prefers them to deletions.
-    is_spread = spread.mode != MINIMUM_HARM and used >= 0
+    is_spread = rules.mode != MINIMUM_HARM and used >= 0
     if (effects > 0 or n_deleted > 0) and not is_spread:
         n_other = delete_rest(trie, work, SOLVED, task, False)
         other, _ = weigh(trie, work, SOLVED, task, 0, 0)
-        if spread.deletes_last:
+        if rules.deletes_last:
             is_better = n_other < n_deleted or (n_other == n_deleted and other < effects)
         else:
             is_better = other < effects or (other == effects and n_other < n_deleted)
@@ -532,12 +542,12 @@ def count_close(trie: Trie, work: Work, n_close: int, rows: Rows, changes: Chang
 
 
 @inner
-def count_use(spread: Spread, used: int) -> None:
+def count_use(rules: HidingRules, spread: Spread, used: int) -> None:
     """Count a permutation that was used; with enough supporters it counts for its pattern, too."""
     spread.classes[used, USAGE] += 1
     usage = spread.classes[used, USAGE]
     have = spread.classes[used, BASE] + usage
-    if spread.mode == BOUNDED and (have == spread.least or (usage == 1 and have > spread.least)):
+    if rules.mode == BOUNDED and (have == rules.least or (usage == 1 and have > rules.least)):
         for pattern in range(spread.patterns.shape[0] - 1):
             if spread.patterns[pattern, CLASSES] <= used < spread.patterns[pattern + 1, CLASSES]:
                 spread.patterns[pattern, REACHED] += 1
@@ -557,7 +567,7 @@ def hide_rows(search: Search, rows: Rows, changes: Changes, min_support: int, fi
         row = changes.targets[target]
         start, size = rows.offsets[row], rows.offsets[row + 1] - rows.offsets[row]
         n_local = localize(rows.items, start, start + size, work)
-        n_forbidden = list_possible(sensitive.forbidden, work, work.forbidden, work.possible)
+        n_forbidden = list_possible(search.rules.forbidden, work, work.forbidden, work.possible)
         n_possible = list_possible(sensitive.patterns, work, work.local, work.possible)
         forget_alphabet(n_local, work)
         remaining = changes.targets.size - target
@@ -577,5 +587,5 @@ def hide_rows(search: Search, rows: Rows, changes: Changes, min_support: int, fi
         for each in range(n_possible):
             sensitive.excess[work.possible[each]] -= contains(codes[ROW], 0, size, work.local[each])
         if used >= 0:
-            count_use(search.spread, used)
+            count_use(search.rules, search.spread, used)
     return last

@@ -276,16 +276,12 @@ MAX_TIES = 8
 
 
 class Sensitive(NamedTuple):
-    """Sensitive patterns, and patterns that may not be where they were not."""
+    """Sensitive patterns."""
 
     patterns: CodeTable
-    """The sensitive patterns, in codes."""
+    """Their codes."""
     excess: Counts
     """Rows that support each and must no longer."""
-    forbidden: CodeTable
-    """The forbidden patterns, in codes."""
-    seen: Counts
-    """Pairs ``first * n_symbols + second`` that may occur, ascending; any may where there are none."""
 
 
 @njit

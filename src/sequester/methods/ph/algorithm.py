@@ -12,7 +12,15 @@ import numpy as np
 
 from sequester.errors import UnattainableError
 from sequester.methods.ph import _kernels, _row_kernels
-from sequester.methods.ph._kernels import BASE, BOUNDED, DELETE_ONLY, MAXIMUM, MINIMUM_HARM, USAGE
+from sequester.methods.ph._kernels import (
+    BASE,
+    BOUNDED,
+    DELETE_ONLY,
+    MAXIMUM,
+    MINIMUM_HARM,
+    USAGE,
+    HidingRules,
+)
 from sequester.methods.ph.problem import LONGEST, as_table, order_tables, widen
 from sequester.mining.support import list_pairs, mark_supporters
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
@@ -51,26 +59,8 @@ class Sanitized:
     """Sensitive pattern and order of its places to the sequences that got it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HidingRules:
-    """How sequences may be changed."""
-
-    mode: int
-    """One of the modes of the search."""
-    wanted: int = 0
-    """Permutations of each sensitive pattern that are asked for."""
-    least: int = 0
-    """Supporters that each of them must have."""
-    forbidden: tuple[tuple[int, ...], ...] = ()
-    """Patterns that may not be where they were not."""
-    seen: Counts | None = None
-    """Pairs that may occur; None: all."""
-    deletes_last: bool = False
-    """Permutations come before deletions, whatever they cost."""
-
-
 def permute(method: PH, task: HidingTask) -> Sanitized:
-    """PH: let those pass whose change would do most harm, and permute the items of the others."""
+    """Let those pass whose change would do most harm, and permute the items of the others, as PH does."""
     rules = _rules(method, task.table)
     sanitized = _change_the_rest(task, rules)
     if method.search == "improve" and rules.mode == MINIMUM_HARM:
@@ -81,7 +71,7 @@ def permute(method: PH, task: HidingTask) -> Sanitized:
 
 
 def delete_by_side_effects(task: HidingTask) -> Sanitized:
-    """SBSH-style: change those with the fewest candidates, and delete what is in most embeddings."""
+    """Change those with the fewest candidates, and delete what is in most embeddings, as SBSH does."""
     return _change_the_rest(task, HidingRules(mode=DELETE_ONLY))
 
 
@@ -93,7 +83,7 @@ def _change_the_rest(task: HidingTask, rules: HidingRules) -> Sanitized:
 
 
 def delete_by_matchings(task: HidingTask) -> Sanitized:
-    """Abul: pattern by pattern, change those with the fewest matchings."""
+    """Change, pattern by pattern, those with the fewest matchings, as Abul does."""
     problem, sequences = task.problem, task.table.sequences
     offsets = sequences.person_offsets
     items = sequences.columns[sequences.symbol].copy()
@@ -145,7 +135,7 @@ def _scan_rows(problem: HidingProblem, trie: Trie, rows: Counts, weights: Counts
         rows,
         weights,
         problem.marks,
-        _sensitive(problem, HidingRules(mode=MINIMUM_HARM)),
+        _row_kernels.Sensitive(problem.pattern_table, problem.excess),
         problem.min_support,
         _work(problem, rows, 0),
         ranks,
@@ -186,14 +176,15 @@ def sanitize(
     )
     different, counts = np.unique(rows, return_counts=True)
     _scan_rows(problem, trie, different, counts.astype(np.int64), np.empty(len(different), np.int64))
-    work, sensitive = _work(problem, rows, len(rules.forbidden)), _sensitive(problem, rules)
+    work = _work(problem, rows, len(rules.forbidden))
+    sensitive = _row_kernels.Sensitive(problem.pattern_table, problem.excess)
     answers = _kernels.Answers(
         np.empty((_kernels.MAX_ANSWERS, work.codes.shape[1]), np.int32),
         np.empty((_kernels.MAX_ANSWERS, 10), np.int64),
         np.empty(_kernels.MAX_HITS, np.int64),
     )
     left = _kernels.Rows(distinct.items, distinct.offsets, distinct.weights.copy())
-    search = _kernels.Search(trie, sensitive, orders, spread, answers, work)
+    search = _kernels.Search(trie, sensitive, orders, rules, spread, answers, work)
     done = 0
     while done < len(rows):
         progress(done / len(rows), "hiding patterns")
@@ -209,15 +200,6 @@ def sanitize(
         offsets=offsets,
         distances=changes.distances,
         usage={patterns[place]: int(spread.classes[place, USAGE]) for place in used.tolist()},
-    )
-
-
-def _sensitive(problem: HidingProblem, rules: HidingRules) -> _row_kernels.Sensitive:
-    return _row_kernels.Sensitive(
-        problem.pattern_table,
-        problem.excess,
-        as_table(rules.forbidden),
-        np.empty(0, np.int64) if rules.seen is None else rules.seen,
     )
 
 
@@ -261,47 +243,38 @@ def _spread(
                 patterns.setdefault(starts[-1] + first.setdefault(pattern, place), (number, pattern))
                 classes.append(first[pattern])
         if rules.mode == BOUNDED:
-            base |= {starts[-1] + place: _support(problem, pattern) for pattern, place in first.items()}
+            weights = problem.rows.weights
+            base |= {
+                starts[-1] + place: _support(problem, weights, pattern) for pattern, place in first.items()
+            }
         starts.append(len(classes))
     table = np.zeros((len(classes), 3), np.int64)
     table[:, 0] = classes
     table[list(base), BASE] = list(base.values())
-    spread = _kernels.Spread(
-        rules.mode,
-        rules.wanted,
-        rules.least,
-        table,
-        np.column_stack([np.array(starts, np.int64), np.zeros(len(starts), np.int64)]),
-        rules.deletes_last,
-    )
-    return spread, patterns
+    starts_and_reached = np.column_stack([np.array(starts, np.int64), np.zeros(len(starts), np.int64)])
+    return _kernels.Spread(table, starts_and_reached), patterns
 
 
-def _support(problem: HidingProblem, pattern: tuple[int, ...]) -> int:
-    rows = problem.rows
-    marked = mark_supporters(rows.items, rows.offsets, np.array(pattern, np.int32))
-    return int(rows.weights[marked].sum())
+def _support(problem: HidingProblem, weights: Counts, pattern: tuple[int, ...]) -> int:
+    marked = mark_supporters(problem.rows.items, problem.rows.offsets, np.array(pattern, np.int32))
+    return int(weights[marked].sum())
 
 
 def _rules(method: PH, table: EventTable) -> HidingRules:
     sequences = table.sequences
     book, distinct = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
-    seen, forbidden = None, []
+    mode = MAXIMUM if method.uncertainty == "maximum" else MINIMUM_HARM
+    rules = HidingRules(mode, deletes_last=method.prefer == "permutation")
     if isinstance(method.forbidden, str):
-        seen = list_pairs(distinct.items, distinct.offsets, len(book))
+        rules = rules._replace(seen=list_pairs(distinct.items, distinct.offsets, len(book)))
     else:
         # A pattern with a label that does not occur cannot come about.
-        forbidden = [each for each in method.forbidden if all(label in book.codes for label in each)]
-    rules = HidingRules(
-        mode=MAXIMUM if method.uncertainty == "maximum" else MINIMUM_HARM,
-        forbidden=tuple(tuple(book.encode(each).tolist()) for each in forbidden),
-        seen=seen,
-        deletes_last=method.prefer == "permutation",
-    )
+        known = [each for each in method.forbidden if all(label in book.codes for label in each)]
+        rules = rules._replace(forbidden=as_table([book.encode(each).tolist() for each in known]))
     if isinstance(method.uncertainty, str):
         return rules
     spread = method.uncertainty
-    return replace(rules, mode=BOUNDED, wanted=spread.permutations, least=spread.support)
+    return rules._replace(mode=BOUNDED, wanted=spread.permutations, least=spread.support)
 
 
 def _demand_spread(problem: HidingProblem, sanitized: Sanitized, wanted: Bounded, table: EventTable) -> None:
@@ -312,10 +285,8 @@ def _demand_spread(problem: HidingProblem, sanitized: Sanitized, wanted: Bounded
     np.subtract.at(weights, problem.rows.row_of_person[sanitized.persons], 1)
 
     def count(pattern: tuple[int, ...]) -> int:
-        codes = np.array(pattern, np.int32)
-        as_before = mark_supporters(problem.rows.items, problem.rows.offsets, codes)
-        changed = mark_supporters(sanitized.items, sanitized.offsets, codes)
-        return int(weights[as_before].sum() + changed.sum())
+        changed = mark_supporters(sanitized.items, sanitized.offsets, np.array(pattern, np.int32))
+        return _support(problem, weights, pattern) + int(changed.sum())
 
     lines = []
     for number in np.flatnonzero(problem.excess).tolist():
@@ -384,9 +355,8 @@ class Refinement:
         self.secrets: list[Row] = [
             tuple(problem.secret(number).tolist()) for number in range(len(problem.thresholds))
         ]
-        self.seen = (
-            None if rules.seen is None else {pair for row in self.rows for pair in combinations(row, 2)}
-        )
+        self.seen = {pair for row in self.rows for pair in combinations(row, 2)} if rules.seen.size else None
+        self.forbidden: list[Row] = [tuple(row[row >= 0].tolist()) for row in rules.forbidden]
         self.n_trials = 0
         self._parts: dict[Row, frozenset[Row]] = {}
         self._candidates: dict[Row, list[Row]] = {}
@@ -492,7 +462,7 @@ class Refinement:
         if self.seen is not None:
             left = [code for code in after if code != DELETED]
             return all(pair in self.seen for pair in combinations(left, 2))
-        return not any(_is_in(each, after) and not _is_in(each, before) for each in self.rules.forbidden)
+        return not any(_is_in(each, after) and not _is_in(each, before) for each in self.forbidden)
 
     def best_change(self, person: int, rise: int, n_deleted: int) -> tuple[int, int, Row] | None:
         """Return the change of a person with the fewest side effects, and then deletions; None for none.

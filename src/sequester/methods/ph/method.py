@@ -331,7 +331,7 @@ class PH(PatternMethod):
         return replace(super().model(), forbidden=forbidden)
 
     def sanitize(self, task: HidingTask) -> Sanitized:
-        """Phases II and III."""
+        """Choose and permute as phases II and III do."""
         from sequester.methods.ph.algorithm import permute
 
         return permute(self, task)

@@ -104,7 +104,7 @@ class HidingProblem:
         return too_many
 
     def secret(self, number: int) -> Codes:
-        """The codes of a sensitive pattern."""
+        """Return the codes of a sensitive pattern."""
         return self.secrets[self.secret_offsets[number] : self.secret_offsets[number + 1]]
 
     @property

@@ -182,7 +182,7 @@ REFERENCE = "Wang, Xu, Wong, Fu (2010), section II"
 
 
 def spans_of(labels: Sequence[str], merged: int) -> dict[str, tuple[int, int]]:
-    """Lead from the name of a published snapshot to the first and last snapshot that it stands for."""
+    """Return, by the name of each published snapshot, the first and last snapshot that it stands for."""
     return {label: (place * merged, place * merged + merged - 1) for place, label in enumerate(labels)}
 
 

@@ -327,7 +327,7 @@ class Window:
         return values.astype(np.int32, copy=False), persons
 
     def _seed(self, number: int) -> None:
-        """Draws depend on the seed and the snapshot only, so that a stream may stop and go on anywhere."""
+        """Begin to draw from the seed and the snapshot only, so that a stream may stop and go on anywhere."""
         state = _kernels.xorshift(np.uint64((self.seed ^ (number * 0x9E3779B97F4A7C15)) % 2**64))
         self.lists.state[0] = state if state else np.uint64(1)
 
