@@ -12,6 +12,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.data.ordering import order_keys, repeats
+from sequester.data.sequences import Distinct
 from sequester.data.text import Codebook
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sequester._typing import Codes, Counts, Mask, Offsets
-    from sequester.data.sequences import Distinct
     from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine, Progress
     from sequester.mining.search import MiningResult
@@ -104,7 +104,7 @@ def frequent(
     _check_owners(rows, limits)
     is_plain = max_gap is None and max_span is None
     places = None if is_plain else places_of(rows.offsets).astype(np.int32)
-    search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), limits.lowest, places=places)
+    search = PatternSearch.of(rows, len(book), limits.lowest, places=places)
     found = find_patterns(search, limits, engine=engine, progress=progress)
     return _patterns(found, rows, book, limits, engine)
 
@@ -138,7 +138,7 @@ def frequent_itemsets(
     book, rows = sequences.codebook, as_sets(sequences.distinct())
     _check_owners(rows, limits)
     # Among ascending rows without repeats, subsequences and subsets are the same.
-    search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), limits.lowest)
+    search = PatternSearch.of(rows, len(book), limits.lowest)
     found = find_patterns(search, limits, engine=engine, progress=progress)
     return _patterns(found, rows, book, limits, engine)
 
@@ -399,8 +399,8 @@ class Itemsets:
         places = places_of(event_offsets)[owners_of(ends)].astype(np.int32)
         return cls(items, places, ends[event_offsets], book)
 
-    def folded(self) -> tuple[Codes, Codes, Offsets, Counts, Codes]:
-        """Fold equal sequences: items, places, offsets, weights of the distinct ones, and whose is which."""
+    def folded(self) -> tuple[Distinct, Codes]:
+        """Fold equal sequences, in order of appearance; return them with the places of their items."""
         opens = np.diff(self.places, prepend=-1) != 0
         opens[self.person_offsets[:-1][np.diff(self.person_offsets) > 0]] = True
         keys = 2 * self.items.astype(np.int64) + opens
@@ -408,7 +408,7 @@ class Itemsets:
         items, offsets = gather_rows(self.items, self.person_offsets, first_rows)
         places, _ = gather_rows(self.places, self.person_offsets, first_rows)
         weights = np.bincount(row_of_person, minlength=len(first_rows)).astype(np.int64)
-        return items, places, offsets, weights, row_of_person
+        return Distinct(items, offsets, weights, row_of_person), places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -461,12 +461,12 @@ def frequent_events(
         msg = "top and closed cannot be combined for itemset events: leave one of them out"
         raise ParameterError(msg)
     rows = data if isinstance(data, Itemsets) else Itemsets.of(data)
-    items, places, offsets, weights, row_of_person = rows.folded()
-    search = PatternSearch.of(items, offsets, weights, len(rows.codebook), limits.lowest, places=places)
+    folded, places = rows.folded()
+    search = PatternSearch.of(folded, len(rows.codebook), limits.lowest, places=places)
     found = find_patterns(search, limits, engine=engine, progress=progress)
     labels = rows.codebook.labels
     patterns = tuple(
         tuple(tuple(labels[code] for code in event) for event in pattern) for pattern in found.patterns()
     )
-    holders = Supporters(found.rows, found.row_offsets, row_of_person) if supporters else None
+    holders = Supporters(found.rows, found.row_offsets, folded.row_of_person) if supporters else None
     return EventPatterns(patterns, found.supports, holders)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.data.sequences import Distinct
     from sequester.engine import Engine, Progress
     from sequester.mining._kernels import Index
 
@@ -185,17 +186,9 @@ class PatternSearch:
     """The rows as masks, where there are no places."""
 
     @classmethod
-    def of(
-        cls,
-        items: Codes,
-        offsets: Offsets,
-        weights: Counts,
-        n_symbols: int,
-        lowest: int,
-        *,
-        places: Codes | None = None,
-    ) -> PatternSearch:
+    def of(cls, rows: Distinct, n_symbols: int, lowest: int, *, places: Codes | None = None) -> PatternSearch:
         """Make rows ready for searches at a support of `lowest` and more."""
+        items, offsets, weights = rows.items, rows.offsets, rows.weights
         symbols, symbol_offsets = kernels.rows.list_symbols(items, offsets, n_symbols)
         of_rows = weights[owners_of(symbol_offsets)]
         symbol_weights = np.bincount(symbols, of_rows, n_symbols).astype(np.int64)

@@ -259,7 +259,7 @@ def test_bounded_supports_become_those_of_old_and_changed_rows():
     work, _ = work_of("ab")
     work.hits[0] = node
     none = np.zeros(1, np.int64)
-    changes = Changes(none, np.zeros(1), codes("ab.b"), np.array([0, 4]), none)
+    changes = Changes(none, np.zeros(1), codes("ab.b"), np.array([0, 4]))
     count_close(trie, work, 1, Rows(rows.items, rows.offsets, np.array([1, 1])), changes, 1)
     assert (trie.nodes[node, SUPPORT], trie.nodes[node, FLAGS]) == (2, EXACT)
 

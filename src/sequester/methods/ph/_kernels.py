@@ -276,8 +276,6 @@ class Changes(NamedTuple):
     """What they become, -1 where something was deleted."""
     offsets: Offsets
     """Target ``t`` becomes ``items[offsets[t]:offsets[t + 1]]``."""
-    distances: Counts
-    """Swaps that each took."""
 
 
 class Search(NamedTuple):
@@ -446,8 +444,8 @@ def choose_secret(work: Work, task: Task, excess: Counts) -> int:
 
 
 @inner
-def permute_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
-    """Put the items of the current row in another order; return its distance and the permutation, or -1."""
+def permute_row(search: Search, task: Task, draw: float) -> int:
+    """Put the items of the current row in another order; return the permutation that was used, or -1."""
     answers, work = search.answers, search.work
     codes, longest = work.codes, search.orders.starts.shape[0] - 2
     distance, used = 0, -1
@@ -472,19 +470,19 @@ def permute_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
             chosen = choose_answer(search, secret, n_answers, draw)
             for i in range(task.size):
                 codes[CURRENT, i] = answers.rows[chosen, i]
-            distance, used = answers.table[chosen, DISTANCE], answers.table[chosen, CLASS]
+            used = answers.table[chosen, CLASS]
             break
         if gone == 0:
             break
         for i in range(task.size):
             codes[CURRENT, i] = codes[STEP, i]
         distance += gone
-    return distance, used
+    return int(used)
 
 
 @inner
-def solve_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
-    """Write the row without sensitive patterns as SOLVED; return its distance and the permutation, or -1.
+def solve_row(search: Search, task: Task, draw: float) -> int:
+    """Write the row without sensitive patterns as SOLVED; return the permutation that was used, or -1.
 
     Fewest patterns lost and ghosts made come first, then fewest deletions, then the smallest distance; so a
     deletion wins over a permutation that would do more harm, and the other way round. Where permutations are
@@ -496,8 +494,8 @@ def solve_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
         codes[CURRENT, i] = codes[SOLVED, i] = codes[ROW, i]
     if rules.mode == DELETE_ONLY:
         delete_rest(trie, work, SOLVED, task, True)
-        return 0, -1
-    distance, used = permute_row(search, task, draw)
+        return -1
+    used = permute_row(search, task, draw)
     n_deleted = delete_rest(trie, work, CURRENT, task, False)
     effects, _ = weigh(trie, work, CURRENT, task, 0, 0)
     # Who asks for many permutations prefers them to deletions.
@@ -510,10 +508,10 @@ def solve_row(search: Search, task: Task, draw: float) -> tuple[int, int]:
         else:
             is_better = other < effects or (other == effects and n_other < n_deleted)
         if is_better:
-            return 0, -1
+            return -1
     for i in range(task.size):
         codes[SOLVED, i] = codes[CURRENT, i]
-    return distance, used
+    return int(used)
 
 
 @njit
@@ -572,7 +570,7 @@ def hide_rows(search: Search, rows: Rows, changes: Changes, min_support: int, fi
         forget_alphabet(n_local, work)
         remaining = changes.targets.size - target
         task = Task(size, n_local, n_possible, n_forbidden, min_support, remaining)
-        changes.distances[target], used = solve_row(search, task, changes.draws[target])
+        used = solve_row(search, task, changes.draws[target])
         last_change = -1
         for i in range(size):
             symbol = codes[SOLVED, i]

@@ -53,10 +53,8 @@ class Sanitized:
     """Their codes, as many as before."""
     offsets: Offsets
     """Sequence ``t`` is ``items[offsets[t]:offsets[t + 1]]``."""
-    distances: Counts
-    """Swaps that each took."""
-    usage: dict[tuple[int, tuple[int, ...]], int]
-    """Sensitive pattern and order of its places to the sequences that got it."""
+    used: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    """Sensitive pattern, and permutation of it that a sequence got."""
 
 
 def permute(method: PH, task: HidingTask) -> Sanitized:
@@ -100,13 +98,7 @@ def delete_by_matchings(task: HidingTask) -> Sanitized:
         _row_kernels.delete_matchings(items, offsets, chosen, secret, ways)
     persons = np.flatnonzero(np.diff(offsets_of(items < 0)[offsets]))
     changed, changed_offsets = gather_rows(items, offsets, persons)
-    return Sanitized(
-        persons=persons,
-        items=changed,
-        offsets=changed_offsets,
-        distances=np.zeros(len(persons), np.int64),
-        usage={},
-    )
+    return Sanitized(persons=persons, items=changed, offsets=changed_offsets)
 
 
 def choose_rows(problem: HidingProblem, trie: Trie, rng: np.random.Generator) -> tuple[Counts, Counts]:
@@ -167,13 +159,7 @@ def sanitize(
     orders = order_tables(np.diff(problem.secret_offsets).tolist(), rng)
     spread, patterns = _spread(problem, orders, rules)
     offsets = offsets_of(distinct.lengths[rows])
-    changes = _kernels.Changes(
-        rows,
-        rng.random(len(rows)),
-        np.empty(offsets[-1], np.int32),
-        offsets,
-        np.zeros(len(rows), np.int64),
-    )
+    changes = _kernels.Changes(rows, rng.random(len(rows)), np.empty(offsets[-1], np.int32), offsets)
     different, counts = np.unique(rows, return_counts=True)
     _scan_rows(problem, trie, different, counts.astype(np.int64), np.empty(len(different), np.int64))
     work = _work(problem, rows, len(rules.forbidden))
@@ -193,13 +179,11 @@ def sanitize(
         if reached < last:
             search = search._replace(trie=widen(search.trie))
         done = reached
-    used = np.flatnonzero(spread.classes[:, USAGE])
     return Sanitized(
         persons=persons,
         items=changes.items,
         offsets=offsets,
-        distances=changes.distances,
-        usage={patterns[place]: int(spread.classes[place, USAGE]) for place in used.tolist()},
+        used=tuple(patterns[place] for place in np.flatnonzero(spread.classes[:, USAGE]).tolist()),
     )
 
 
@@ -290,7 +274,7 @@ def _demand_spread(problem: HidingProblem, sanitized: Sanitized, wanted: Bounded
 
     lines = []
     for number in np.flatnonzero(problem.excess).tolist():
-        used = [pattern for secret, pattern in sanitized.usage if secret == number]
+        used = [pattern for secret, pattern in sanitized.used if secret == number]
         n_reached = sum(count(pattern) >= wanted.support for pattern in used)
         if n_reached < wanted.permutations:
             name = " → ".join(labels[code] for code in problem.secret(number))
@@ -335,7 +319,6 @@ def refine(
         persons=np.array(persons, np.int64),
         items=np.array([code for row in changed for code in row], np.int32),
         offsets=offsets_of(np.array([len(row) for row in changed], np.int64)),
-        distances=np.zeros(len(persons), np.int64),
     )
 
 
