@@ -363,10 +363,10 @@ def _decide(
     seconds: float,
     progress: Progress,
 ) -> Advice:
-    heard = dict(answers)
+    effective = dict(answers)
     notes = []
-    if table.n_owners == 1 and heard[RECIPIENT.name] != "service":
-        heard[RECIPIENT.name] = "service"
+    if table.n_owners == 1 and effective[RECIPIENT.name] != "service":
+        effective[RECIPIENT.name] = "service"
         notes.append("there is one person, who cannot be hidden among others: only patterns can")
     candidates: list[Recommendation] = []
     refused = dict(misfits)
@@ -375,22 +375,22 @@ def _decide(
         if service is None:
             refused[name] = "its purpose is not declared"
             continue
-        why_not = _mismatch(service, heard)
+        why_not = _mismatch(service, effective)
         if why_not is not None:
             refused[name] = why_not
             continue
-        candidates.append(_candidate(METHODS[name], service, heard, parameters, table))
+        candidates.append(_candidate(METHODS[name], service, effective, parameters, table))
     candidates.sort(key=lambda each: -each.merit)
     trials, sample = list[MethodTrial](), ""
     if seconds and candidates:
         settings = [(each.method, dict(each.parameters)) for each in candidates]
         trials, sample = try_methods(settings, table, seconds=seconds, progress=progress)
-        candidates = _ranked(candidates, trials, heard)
+        candidates = _ranked(candidates, trials, effective)
     first = candidates[0] if candidates else None
     runner_up = None
     if first is not None:
         runner_up = _runner_up(first, candidates[1:], refused, fitting)
-        notes += _cautions(first, heard)
+        notes += _cautions(first, effective)
         if first.kept is not None and first.kept < LITTLE:
             what = "fewer or coarser columns" if table.regions is None else "larger cells, or shorter trips,"
             notes.append(f"none kept {LITTLE:.0%} of the sample: {what} would keep more")
@@ -398,9 +398,9 @@ def _decide(
     else:
         # Whom one person's data goes to makes no difference.
         asked = [each for each in QUESTIONS if each is not RECIPIENT or table.n_owners != 1]
-        served = [name for name in misfits if _serves(name, heard)]
+        served = [name for name in misfits if _serves(name, effective)]
         notes += [f"{name} would serve these answers, but not this data: {misfits[name]}" for name in served]
-        notes += _other_answers(fitting, heard, asked) or (
+        notes += _other_answers(fitting, effective, asked) or (
             [] if served else ["no other answer to a single question is served either"]
         )
     return Advice(

@@ -15,7 +15,6 @@ from typing import (
     Annotated,
     Any,
     Literal,
-    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -24,16 +23,16 @@ from typing import (
 
 from pydantic import BaseModel, ConfigDict, Field, Tag, TypeAdapter, ValidationError, create_model
 
-from sequester.data.schema import ROW, Protect, Purpose, Quasi, Schema, Sensitive, Symbol
+from sequester.data.schema import ROW, Purpose, Quasi, Schema, Sensitive, Symbol
 from sequester.data.sequences import SYMBOL
 from sequester.errors import InputError
 from sequester.io.database import is_url
 from sequester.methods import METHODS
 from sequester.workflow.parameters import describe_type, parameters_of
-from sequester.workflow.settings import DataSettings, Name, ProtectSettings, SymbolSettings, TripSettings
+from sequester.workflow.settings import DataSettings, Name, SymbolSettings, TripSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic.config import JsonDict
 
@@ -41,12 +40,9 @@ if TYPE_CHECKING:
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.method import Method
     from sequester.workflow.settings import (
-        ConfigTable,
-        HierarchySettings,
         PersonsSettings,
         QuasiSettings,
         ReleaseSettings,
-        SensitiveSettings,
     )
 
 
@@ -166,9 +162,6 @@ def read_lists(path: Path) -> tuple[tuple[str, ...], ...]:
     return tuple(lists)
 
 
-T = TypeVar("T")
-
-
 def make_schema(
     data: DataSettings,
     folder: Path,
@@ -184,18 +177,28 @@ def make_schema(
     """
     data = with_implied_roles(data)
     builder = _SchemaBuilder(folder, ("data",))
-    symbol, place, trip = data.symbol, data.place, data.trip
-    at = ("data", "place")
-    regions = None if place is None else builder.attempt(place.regions.value, (*at, "regions"), place.regions)
+    place = trip = symbol = purpose = None
+    if data.place is not None:
+        with builder.naming(("data", "place", "regions"), data.place.regions):
+            regions = data.place.regions.value()
+            with builder.naming(("data", "place"), data.place):
+                place = data.place.value(regions)
+    with builder.naming(("data", "trip"), data.trip):
+        trip = data.trip.value() if isinstance(data.trip, TripSettings) else data.trip
+    if data.symbol is not None:
+        symbol = Symbol(data.symbol.column, builder.hierarchy(data.symbol, ("data", "symbol")), named)
+    if release is not None and release.purpose is not None:
+        with builder.naming(("release",), release):
+            purpose = Purpose.of(release.purpose.model_dump())
     same = ("order", "time", "time_format", "tie", "derive", "invalid", "alike", "missing", "rename")
     return builder.schema(
         data,
         person=data.person or "",
-        symbol=None if symbol is None else builder.symbol(symbol, named),
-        place=None if place is None or regions is None else builder.attempt(place.value, at, place),
-        trip=builder.attempt(trip.value, ("data", "trip"), trip) if isinstance(trip, TripSettings) else trip,
+        symbol=symbol,
+        place=place,
+        trip=trip,
         weight=weight,
-        purpose=None if release is None else builder.purpose(release),
+        purpose=purpose,
         **{name: getattr(data, name) for name in same},
     )
 
@@ -243,73 +246,43 @@ class _SchemaBuilder:
         self.at = at
         self.lines: list[str] = []
 
-    def schema(self, data: DataSettings | PersonsSettings, **others: Any) -> Schema:
-        """Make the roles of a table's columns, or refuse with all lines."""
-        quasi = {name: self.quasi(name, each) for name, each in data.quasi.items()}
-        sensitive = {name: self.sensitive(name, each) for name, each in data.sensitive.items()}
-        schema = self.attempt(
-            lambda: Schema(
-                quasi={name: each for name, each in quasi.items() if each is not None},
-                sensitive={name: each for name, each in sensitive.items() if each is not None},
-                keep=data.keep,
-                drop=data.drop,
-                **others,
-            ),
-            self.at,
-            data,
-        )
-        if schema is None or self.lines:
-            raise InputError(*self.lines)
-        return schema
-
-    def attempt(self, make: Callable[[], T], place: tuple[str, ...], settings: ConfigTable) -> T | None:
-        """Return what `make` makes of the `settings` at a place; None, and a line, where it refuses them."""
+    @contextmanager
+    def naming(self, place: tuple[str, ...], settings: object) -> Iterator[None]:
+        """Keep the lines of a refusal, with the full names of the keys of `settings` at a place."""
         try:
-            return make()
+            yield
         except InputError as error:
             # Hierarchies begin with their kind, which the key says as well.
             kind = f"{getattr(settings, 'kind', '')}: "
-            keys = type(settings).model_fields
+            keys = getattr(type(settings), "model_fields", {})
             self.lines += [name_key(line.removeprefix(kind), toml_key(place), keys) for line in error.lines]
-            return None
 
     def hierarchy(
-        self, settings: HierarchySettings, place: tuple[str, ...]
+        self, settings: QuasiSettings | SymbolSettings, place: tuple[str, ...]
     ) -> Hierarchy | HierarchyBuilder | None:
-        return self.attempt(lambda: settings.builder(self.folder), (*place, "hierarchy"), settings)
+        """Make the hierarchy of a column; None where it has none, or none can be made."""
+        if settings.hierarchy is not None:
+            with self.naming((*place, "hierarchy"), settings.hierarchy):
+                return settings.hierarchy.builder(self.folder)
+        return None
 
-    def quasi(self, name: str, settings: QuasiSettings) -> Quasi | None:
-        place = (*self.at, "quasi", name)
-        hierarchy = self.hierarchy(settings.hierarchy, place)
-        if hierarchy is None:
-            return None
-        spared = tuple(settings.never_suppress)
-        return self.attempt(
-            lambda: Quasi(hierarchy, settings.max_level, spared, weight=settings.weight), place, settings
-        )
-
-    def sensitive(self, name: str, settings: SensitiveSettings) -> Sensitive | None:
-        def make() -> Sensitive:
-            protect = settings.protect
-            columns = tuple(settings.columns or (name,))
-            if protect == "all":
-                return Sensitive(columns, "all")
-            if isinstance(protect, ProtectSettings):
-                return Sensitive(columns, Protect(**protect.model_dump()))
-            return Sensitive(columns, Protect(tuple(protect)))
-
-        return self.attempt(make, (*self.at, "sensitive", name), settings)
-
-    def purpose(self, settings: ReleaseSettings) -> Purpose | None:
-        given = settings.purpose
-        if given is None:
-            return None
-        return self.attempt(lambda: Purpose.of(given.model_dump()), ("release",), settings)
-
-    def symbol(self, settings: SymbolSettings, named: tuple[str, ...]) -> Symbol:
-        given = settings.hierarchy
-        hierarchy = None if given is None else self.hierarchy(given, ("data", "symbol"))
-        return Symbol(settings.column, hierarchy, named)
+    def schema(self, data: DataSettings | PersonsSettings, **others: Any) -> Schema:
+        """Make the roles of a table's columns, or refuse with all lines."""
+        quasi, sensitive = dict[str, Quasi](), dict[str, Sensitive]()
+        for name, each in data.quasi.items():
+            place = (*self.at, "quasi", name)
+            if (tree := self.hierarchy(each, place)) is not None:
+                with self.naming(place, each):
+                    spared = tuple(each.never_suppress)
+                    quasi[name] = Quasi(tree, each.max_level, spared, weight=each.weight)
+        for name, settings in data.sensitive.items():
+            with self.naming((*self.at, "sensitive", name), settings):
+                sensitive[name] = Sensitive(tuple(settings.columns or (name,)), settings.values())
+        with self.naming(self.at, data):
+            schema = Schema(quasi=quasi, sensitive=sensitive, keep=data.keep, drop=data.drop, **others)
+            if not self.lines:
+                return schema
+        raise InputError(*self.lines)
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -471,7 +444,7 @@ def _line(kind: str, name: str, found: _Found, given: Mapping[str, Any]) -> str:
 
 
 def _keys(table: Any) -> dict[str, str]:
-    """The keys of a table, each with what it is for."""
+    """Return the keys of a table, each with what it is for."""
     if is_dataclass(table):
         return {each.name: each.metadata.get("about", "") for each in fields(table)}
     return {name: each.description or "" for name, each in table.model_fields.items()}

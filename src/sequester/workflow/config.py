@@ -408,7 +408,7 @@ class _TomlSchema(GenerateJsonSchema):
         return {key: value for key, value in super().dataclass_schema(schema).items() if key != "title"}
 
     def field_title_should_be_set(self, schema: object) -> bool:
-        """Give keys no title."""
+        """Return that keys have no title."""
         del schema
         return False
 

@@ -129,28 +129,23 @@ class RawRisk:
             for place, pair in enumerate(pairs)
         )
         ill = visits.filter(pl.col("Disease").is_in(PROTECTED)).group_by("PID").agg(pl.col("Disease").first())
-        found = (
-            alone.join(ill, on="PID", suffix="_of_ill")
-            .sort("shared", "row", "pair", descending=[True, False, False])
-            .head(1)
-            .rows(named=True)
+        found = alone.join(ill, on="PID", suffix="_of_ill").sort(
+            "shared", "row", "pair", descending=[True, False, False]
         )
+        examples = [
+            Example(
+                person=visit["PID"],
+                disease=visit["Disease_of_ill"],
+                order=visit["order"],
+                values={name: visit[name] for name in pairs[visit["pair"]]},
+            )
+            for visit in found.head(1).iter_rows(named=True)
+        ]
         return cls(
             persons=table.n_persons,
             events=table.n_events,
             alone=alone["PID"].n_unique(),
-            example=next(
-                (
-                    Example(
-                        person=visit["PID"],
-                        disease=visit["Disease_of_ill"],
-                        order=visit["order"],
-                        values={name: visit[name] for name in pairs[visit["pair"]]},
-                    )
-                    for visit in found
-                ),
-                None,
-            ),
+            example=next(iter(examples), None),
         )
 
 

@@ -264,7 +264,7 @@ def show_hierarchy(
 
 
 def _places(tree: Hierarchy) -> Counts:
-    """Node to its place among others: of ranges the place of their first number, [7:13] before [14:20]."""
+    """Return the place of each node: of ranges that of their first number, [7:13] before [14:20]."""
     labels = [tree.labels[leaf] for leaf in tree.leaf_nodes]
     places = np.arange(len(tree), dtype=np.int64)
     if all(is_number_label(label) or label == MISSING for label in labels):

@@ -53,7 +53,7 @@ ONE_PERSON = (
 """What is said instead of risks among persons."""
 
 
-def sure_case(base_rate: float) -> str:
+def describe_confidence(base_rate: float) -> str:
     """Describe what is counted about protected values."""
     return (
         "Confidence: of the persons with a protected value, those for whom some of their own items match a "
@@ -224,12 +224,12 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
         yield from _wrapped(each)
     guesses = [each.confidence for each in inspection.exposures if each.confidence is not None]
     if guesses:
-        yield from _wrapped(sure_case(guesses[0].base_rate))
+        yield from _wrapped(describe_confidence(guesses[0].base_rate))
     for kind, rows in by_kind(inspection.exposures):
         yield ""
-        yield from _crowds(kind, rows, bar)
+        yield from _candidate_sets(kind, rows, bar)
         if rows[-1].confidence is not None:
-            yield from _guesses(rows, bar)
+            yield from _confidences(rows, bar)
     if inspection.by_attribute:
         yield ""
         yield from _attributes(inspection)
@@ -268,7 +268,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def _crowds(kind: str, rows: list[Exposure], bar: str) -> Iterator[str]:
+def _candidate_sets(kind: str, rows: list[Exposure], bar: str) -> Iterator[str]:
     yield f"  {kind}: {KINDS[kind]}"
     header = ("fits nobody else", "fewer than 5", "fewer than 10")
     yield from _table(header, {each.known: (each.unique, each.below_5, each.below_10) for each in rows}, bar)
@@ -277,7 +277,7 @@ def _crowds(kind: str, rows: list[Exposure], bar: str) -> Iterator[str]:
             yield f"    {persons(pattern.persons)}: {knowledge(pattern, kind)}"
 
 
-def _guesses(rows: list[Exposure], bar: str) -> Iterator[str]:
+def _confidences(rows: list[Exposure], bar: str) -> Iterator[str]:
     found = {each.known: each.confidence for each in rows if each.confidence is not None}
     shares = {known: (each.above_half, each.above_80) for known, each in found.items()}
     yield from _table(("confidence above 50%", "above 80%"), shares, bar)
@@ -334,7 +334,7 @@ def page(inspection: Inspection) -> str:
         numbers=tuple(_numbers(inspection)),
         sections=(
             *_risk_sections(inspection),
-            *_guess_sections(inspection.exposures),
+            *_confidence_sections(inspection.exposures),
             *_uncovered_sections(inspection),
             *_data_sections(inspection),
         ),
@@ -359,13 +359,13 @@ def fragment(inspection: Inspection) -> str:
     plots = "".join(
         f'<figure style="margin:0.8em 0"><figcaption>{figure.title} ({figure.unit})</figcaption>'
         f"{bars(figure.tally, title=figure.title)}</figure>"
-        for figure in _crowd_figures(inspection.exposures)
+        for figure in _candidate_set_figures(inspection.exposures)
     )
     return f'<div style="background:#fff;color:#20262e;padding:0.5em">{card.html()}{plots}</div>'
 
 
 def _remarks(inspection: Inspection) -> Iterator[str]:
-    """Say what is counted about candidate sets, and of whom."""
+    """Describe what is counted about candidate sets, and of whom."""
     together = "" if inspection.shape.trips is None else _TOGETHER
     yield f"{_WORST_CASE}{together}" if inspection.exposures else ONE_PERSON
     yield from filter(
@@ -400,7 +400,7 @@ def _risk_sections(inspection: Inspection) -> Iterator[Section]:
         title="Re-identification risk from an adversary who knows a few items of a person",
         text=tuple(_remarks(inspection)),
         remarks=tuple(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in exposures)),
-        figures=tuple(_crowd_figures(exposures)),
+        figures=tuple(_candidate_set_figures(exposures)),
         header=_RISK,
         rows=tuple(_risk_rows(exposures)),
     )
@@ -494,14 +494,14 @@ def _data_sections(inspection: Inspection) -> Iterator[Section]:
         )
 
 
-def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
+def _confidence_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
     found = [(each, each.confidence) for each in exposures if each.confidence is not None]
     if not found:
         return
     yield Section(
         title="Confidence with which a protected value can be inferred",
-        text=(sure_case(found[0][1].base_rate),),
-        figures=tuple(_guess_figures(exposures)),
+        text=(describe_confidence(found[0][1].base_rate),),
+        figures=tuple(_confidence_figures(exposures)),
         header=("knows", "kind", "above 50%", "above 80%", "largest"),
         rows=tuple(
             (
@@ -538,7 +538,7 @@ def _risk_rows(exposures: Sequence[Exposure]) -> Iterator[tuple[str, ...]]:
         yield (items(each.known), each.kind, *map(with_interval, shares))
 
 
-def _crowd_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
+def _candidate_set_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
     """Plot, kind by kind, how many of the targets are in small candidate sets."""
     for kind, rows in by_kind(exposures):
         shares = {
@@ -561,7 +561,7 @@ def _attribute_figures(
         yield Figure(f"{items(place + 1)} known", "persons singled out", tally)
 
 
-def _guess_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
+def _confidence_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
     """Plot, kind by kind, of how many of the targets with a protected value it can be guessed."""
     for kind, rows in by_kind(exposures):
         found = {each.known: each.confidence for each in rows if each.confidence is not None}

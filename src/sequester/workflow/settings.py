@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from sequester.data.places import DensityRegions, Gap, GridRegions, H3Regions, Place
-from sequester.data.schema import Alike, Derivation
+from sequester.data.schema import Alike, Derivation, Protect
 from sequester.hierarchies.builder import HierarchyBuilder
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.io.clinical import open_clinical
@@ -112,6 +112,10 @@ class File(ConfigTable):
         return open_clinical(locate(self.path, folder), self.format).hierarchy()
 
 
+KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree", "h3")
+"""What ``kind`` may be."""
+
+
 def _tag(given: object) -> str | None:
     """Return the kind of a table, or that it names a file; whether there is such a kind, pydantic says."""
     kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
@@ -130,7 +134,7 @@ HierarchySettings = Annotated[
     | Annotated[H3, Tag("<h3>")]
     | Annotated[File, Tag("<path>")],
     Discriminator(_tag),
-    Field(description="kind = one of mask, intervals, dates, quantiles, flat, tree, h3, or path = a file."),
+    Field(description=f"kind = one of {', '.join(KINDS)}, or path = a file."),
 ]
 """One of the kinds, distinguished by ``kind``, or by ``path`` where there is none."""
 
@@ -207,9 +211,9 @@ class PlaceSettings(ConfigTable):
     max_speed: int | float | None = None
     """Metres per second; points that could only be reached faster follow invalid."""
 
-    def value(self) -> Place:
+    def value(self, regions: DensityRegions | GridRegions | H3Regions) -> Place:
         """Make what turns points into regions."""
-        return Place(self.lat, self.lon, self.regions.value(), self.time_of_day, self.max_speed)
+        return Place(self.lat, self.lon, regions, self.time_of_day, self.max_speed)
 
 
 class QuasiSettings(ConfigTable):
@@ -242,6 +246,12 @@ class SensitiveSettings(ConfigTable):
     """Columns that are one attribute with several values per event; default: the column of that name."""
     protect: list[str] | Literal["all"] | ProtectSettings
     """The highly sensitive values: a list, "all", or a table of values, prefix and range."""
+
+    def values(self) -> Protect | Literal["all"]:
+        """Return which values are protected."""
+        if isinstance(self.protect, ProtectSettings):
+            return Protect(**self.protect.model_dump())
+        return "all" if self.protect == "all" else Protect(tuple(self.protect))
 
 
 class SymbolSettings(ConfigTable):

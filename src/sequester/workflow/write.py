@@ -250,7 +250,7 @@ def _check(release: Release, max_suppressed: float | None, accept_unprotected: b
 
 @contextmanager
 def _disk_errors(target: OutputFolders) -> Iterator[None]:
-    """Say in a line where the disk is full or cannot be written."""
+    """Raise in one line that the disk is full or cannot be written."""
     try:
         yield
     except (OSError, pl.exceptions.ComputeError) as error:

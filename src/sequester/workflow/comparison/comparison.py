@@ -131,11 +131,11 @@ class Comparison:
         )
 
     def risk(self, place: int) -> Proportion | None:
-        """What the adversary achieves against a candidate; None where there is nobody to look for."""
+        """Return what the adversary achieves against a candidate; None where there is nobody to look for."""
         return _risk(self.tried[place], self.adversary)
 
     def score(self, place: int) -> Score | None:
-        """The candidate's value of the measure."""
+        """Return the candidate's value of the measure."""
         return self.tried[place].utility.get(self.measure)
 
     @property
@@ -521,9 +521,11 @@ def page(found: Comparison) -> str:
         several=HANDING_OUT if several else "",
         numbers=list(_numbers(found)),
         drawing=found.drawing() if any(found.marks()) else None,
-        candidates=list(_linked(found)),
+        found=found,
+        candidates={
+            place: ", ".join(_stands(found, place)) for place, each in enumerate(found.tried) if each.holds
+        },
         measure=found.measure.replace("_", " "),
-        goal=found.goal,
         sections=list(_sections(found)),
     )
 
@@ -547,26 +549,6 @@ def _numbers(found: Comparison) -> Iterator[Number]:
                 value=f"{score.value:.3g}",
                 about="of the recommended candidate",
             )
-
-
-def _linked(found: Comparison) -> Iterator[dict[str, Any]]:
-    for place, each in enumerate(found.tried):
-        if not each.holds:
-            continue
-        score = found.score(place)
-        yield {
-            "label": each.label,
-            "page": each.report,
-            "stands": list(_stands(found, place)),
-            "risk": found.risk_text(place),
-            "interval": found.interval_text(place),
-            "score": "" if score is None else number(score.value),
-            "lost": f"{each.lost_share:.1%}",
-            "invented": f"{each.invented:,} invented" if each.invented else "",
-            "achieved": ", ".join(f"{name} = {number(value)}" for name, value in each.achieved.items()),
-            "seconds": f"{each.seconds:.1f}",
-            "memory": f"{each.peak_memory / 2**20:,.0f}" if each.peak_memory else "",
-        }
 
 
 def _stands(found: Comparison, place: int) -> Iterator[str]:

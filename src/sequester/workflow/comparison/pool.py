@@ -108,7 +108,7 @@ class _Run:
 def _detached() -> Iterator[None]:
     """Start processes that Ctrl-C does not reach, and that do not run the caller's script again.
 
-    Ctrl-C is for the one who waits for them, and who ends them then; it is heard once they have started.
+    Ctrl-C is for the one who waits for them, and who ends them then; it takes effect once they have started.
     """
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     blocks = hasattr(signal, "pthread_sigmask")  # not on every system

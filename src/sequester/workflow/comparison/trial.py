@@ -324,13 +324,13 @@ def _risks(
         return {RECORDS: RiskPair(release=found, raw=guess_original(table, sensitive=sensitive))}
     progress(0.0, "attacking")
     released = release.table
-    world = AttackContext.of(
+    context = AttackContext.of(
         released, table, owners=_owners(release, released), targets=knowledge.targets, engine=engine
     )
-    attacks = [Linkage(kind=knowledge.kind, known=knowledge.known, measure="found").judge(world)]
-    for adversary in _adversaries(knowledge, world):
+    attacks = [Linkage(kind=knowledge.kind, known=knowledge.known, measure="found").judge(context)]
+    for adversary in _adversaries(knowledge, context):
         progress(len(attacks) / len(PERSONS), f"attacking ({adversary.name})")
-        attacks.append(replace(adversary.judge(world), bound=bound_of(release.model, adversary)))
+        attacks.append(replace(adversary.judge(context), bound=bound_of(release.model, adversary)))
     return {
         each.name: RiskPair(
             release=Proportion(each.value, each.interval),
@@ -342,9 +342,9 @@ def _risks(
     }
 
 
-def _adversaries(knowledge: Knowledge, world: AttackContext) -> Iterator[Adversary]:
+def _adversaries(knowledge: Knowledge, context: AttackContext) -> Iterator[Adversary]:
     """Return those who are the same whatever a release claims."""
     for adversary, measures in _MEASURES.items():
-        if adversary is not Inference or world.domain.names:
+        if adversary is not Inference or context.domain.names:
             for measure in measures:
                 yield adversary(kind=knowledge.kind, known=knowledge.known, measure=measure)

@@ -382,7 +382,7 @@ def _released_time(by_name: Mapping[str, Column], when: EventOrder | None) -> Hi
 def _from_when(
     by_name: Mapping[str, Column], when: EventOrder | None, released_time: HierarchySettings | None
 ) -> list[QuasiDraft]:
-    """Where nothing else is left, the time or the order is what is known of an event."""
+    """Return the time or the order as what is known of an event, for where nothing else is left."""
     if when is None or len(when.columns) != 1 or when.columns[0] in RESERVED:
         return []
     column = by_name[when.columns[0]]

@@ -399,7 +399,7 @@ class Inbox:
             return
 
     def _refuse_columns(self, frame: pl.DataFrame) -> None:
-        """A file without records still has the columns of the others."""
+        """Refuse a file without records that lacks columns of the others."""
         schema = self.config.schema
         columns = [schema.rename.get(column, column) for column in frame.columns]
         problems = check_roles(ordered(schema, columns[0]), columns)
