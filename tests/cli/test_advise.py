@@ -55,10 +55,10 @@ def test_missing_and_wrong_answers_are_refused_where_nobody_can_be_asked(run, cl
     ran = run("advise", "release.toml", "--known", "little")
     assert ran.code == 2
     assert ran.errors == [
-        "--recipient must be one of public, partner, colleague, service, is missing",
+        "--recipient is missing; it must be one of public, partner, colleague, service",
         "--known must be one of few, all, time, patterns, got 'little'",
-        "--keep must be one of records, complete, patterns, counts, times, yardstick, is missing",
-        "--release must be one of once, repeated, is missing",
+        "--keep is missing; it must be one of records, complete, patterns, counts, times, yardstick",
+        "--release is missing; it must be one of once, repeated",
     ]
 
 

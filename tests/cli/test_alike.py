@@ -238,7 +238,7 @@ def test_follow_merges_symbols_into_leaves_and_refuses_leaves_that_look_like_an_
     path.write_text(FOLLOW.format(alike='alike = "merge"', drinks='["Beer", "Milk"]'))
     assert follow(path, [b'"beer "\n', b'"MILK"\n'], out.append).n_symbols == 2
     path.write_text(FOLLOW.format(alike="", drinks='["Beer", "Milk"]'))
-    with pytest.raises(InputError, match="is no leaf of the taxonomy"):
+    with pytest.raises(InputError, match="is not a leaf of the taxonomy"):
         follow(path, [b'"beer "\n'], out.append)
     path.write_text(FOLLOW.format(alike="", drinks='["Beer", "beer"]'))
     with pytest.raises(InputError, match="labels look alike: 'Beer', 'beer'"):

@@ -19,7 +19,7 @@ CASES = [
     Case(
         "no TOML",
         2,
-        ("release.toml is not TOML: Expected '=' after a key", "at line 1, column 6"),
+        ("release.toml is not valid TOML: Expected '=' after a key", "at line 1, column 6"),
         {"release.toml": "just words"},
     ),
     Case("not UTF-8", 2, ("release.toml is not UTF-8 text (byte 1)",), {"release.toml": b"\xff\xfe"}),
@@ -28,7 +28,7 @@ CASES = [
         "an unknown key",
         2,
         (
-            'release.toml: data.pearson = "user" is not a key',
+            'release.toml: data.pearson = "user" is not a known key',
             "did you mean person?",
             "data.person is missing; it must be text",
         ),
@@ -37,7 +37,7 @@ CASES = [
     Case(
         "an unknown table",
         2,
-        ("release.toml: extra = {} is not a key; here may be data, method, release",),
+        ("release.toml: extra is not a known key; keys here are data, method, release",),
         {"release.toml": TOML + "[extra]"},
     ),
     Case("text for a number", 2, ('method.k must be a whole number, got "x"',), toml(("k = 2", 'k = "x"'))),
@@ -72,7 +72,7 @@ CASES = [
     Case(
         "another method's parameter",
         2,
-        ("method.c = 0.5 is not a key; here may be name, k, strict",),
+        ("method.c = 0.5 is not a known key; keys here are name, k, strict",),
         toml(("k = 2", "k = 2\nc = 0.5")),
     ),
     Case(
@@ -134,7 +134,7 @@ CASES = [
         ('data.format must be "csv", "spmf", "seq", "xes", "parquet", "arrow"', 'got "excel"'),
         more('format = "excel"'),
     ),
-    Case("a wrong format", 2, ("clicks.csv: line 1: something is no whole number",), more('format = "spmf"')),
+    Case("a wrong format", 2, ("clicks.csv: line 1: something is not a",), more('format = "spmf"')),
     Case("an unknown ending", 2, ("clicks.xlsx: the name does not tell",), data("PK", "clicks.xlsx")),
     Case(
         "a hierarchy of H3 without resolutions",

@@ -67,7 +67,7 @@ CASES = [
     Case(
         "unreadable times",
         2,
-        ("column 'n': 'noon' is no ISO 8601 time", "(1 row: 2)"),
+        ("column 'n': 'noon' is not an ISO 8601 time", "(1 row: 2)"),
         {"clicks.csv": HEAD + "a,2024-01-01,x\na,noon,x\n", **toml(("order", "time"))},
     ),
     Case(
@@ -161,7 +161,7 @@ CASES = [
         ("clicks.csv.gz: the gzip file is cut off",),
         data(gzip.compress(GOOD.encode())[:-20], "clicks.csv.gz"),
     ),
-    Case("no gzip", 2, ("clicks.csv.gz: is named .gz and is no gzip file",), data(GOOD, "clicks.csv.gz")),
+    Case("no gzip", 2, ("clicks.csv.gz: is named .gz and is not a gzip file",), data(GOOD, "clicks.csv.gz")),
     Case("no Parquet", 2, ("clicks.parquet: is no Parquet file",), data("words", "clicks.parquet")),
     Case(
         "a cut Parquet", 2, ("clicks.parquet: the Parquet file is damaged",), data("PAR1", "clicks.parquet")
@@ -169,7 +169,7 @@ CASES = [
     Case(
         "words in a sequence file",
         2,
-        ("clicks.seq: line 2 is no row of numbers",),
+        ("clicks.seq: line 2 is not a row of numbers",),
         {"clicks.seq": "1 2\n1 two\n", "release.toml": SEQ},
     ),
     Case(

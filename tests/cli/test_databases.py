@@ -320,7 +320,7 @@ def test_a_password_in_another_key_is_not_repeated(line, run, write):
     write("sqlite:///study.db", f"{TABLE}\n{line}")
     done = run("protect", "release.toml")
     assert done.code == 2
-    assert "is not a key" in done.err
+    assert "is not a known key" in done.err
     assert "pa55" not in done.err
 
 

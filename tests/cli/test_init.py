@@ -96,7 +96,7 @@ def test_doubts_are_warnings(run, data):
             b"user\na\nb\n",
             "a.csv: there is one column, 'user', and events need two: who, and what happened",
         ),
-        ("a.csv", b"\x00\x01\x02\xff", "a.csv: line 1 has a NUL byte; this is no text"),
+        ("a.csv", b"\x00\x01\x02\xff", "a.csv: line 1 has a NUL byte; this is not text"),
         ("a.csv", b"user,page\na,caf\xe9\n", "a.csv: line 2 is not UTF-8"),
         ("a.parquet", b"words", "a.parquet: is no Parquet file"),
         ("a.csv", b"user,ssn\na,1\nb,2\n", "a.csv: nothing is left to release"),

@@ -155,7 +155,7 @@ CASES = [
     ),
     Case("no such data", 2, ("clicks.tsv",), toml(("clicks.csv", "clicks.tsv")), ARGV),
     Case("an unknown key", 2, ("release.toml: data.sorted",), more("sorted = true"), ARGV),
-    Case("the data for the configuration", 2, ("clicks.csv is not TOML",), {}, ("inspect", "clicks.csv")),
+    Case("the data for the configuration", 2, ("is not valid TOML",), {}, ("inspect", "clicks.csv")),
     Case("a method that is none", 2, ("method.name",), toml(("p2ka", "magic")), ARGV),
     Case(
         "a page where none can be",

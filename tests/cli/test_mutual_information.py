@@ -1,4 +1,4 @@
-"""One person's log on the command line: protect, verify, follow; the patterns stay in the house."""
+"""One person's log on the command line: protect, verify, follow; the patterns stay internal."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'"news"\n"nowhere"\n')))
     ran = run("protect", "release.toml", "--follow", "-", "--quiet")
     assert ran.code == 2
-    assert ran.errors == ["line 2: symbol 'nowhere' is no leaf of the taxonomy"]
+    assert ran.errors == ["line 2: symbol 'nowhere' is not a leaf of the taxonomy"]
 
 
 @pytest.mark.parametrize(

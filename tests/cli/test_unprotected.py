@@ -70,8 +70,8 @@ def test_the_figures_are_on_the_terminal_and_in_the_document(visits, run):
     ran = run("protect", "release.toml", "--quick")
     assert ran.code == 0
     assert "beyond the promise: 90.0% of the persons (36 of 40) are singled out by everything" in ran.out
-    assert "The kept columns alone single out 87.5%" in ran.out
-    assert "Unprotected values of ill alone single out 0%" in ran.out
+    assert "the kept columns alone single out 87.5%" in ran.out
+    assert "unprotected values of ill alone single out 0%" in ran.out
     assert any("kept columns alone" in line for line in ran.warnings)
     document = run("protect", "release.toml", "--quick", "--json", "--force").document["singled_out"]
     assert (document["kept"], document["sensitive"], document["released"]) == (0.875, 0, 0.9)

@@ -101,7 +101,7 @@ def test_new_hashes_over_a_doctored_table_do_not_help(release, run):
     ran = run("verify", "out/release")
     assert ran.code == 1
     assert "Traceback" not in ran.err
-    assert ran.errors == ["what breaks the promise: secret"]
+    assert ran.errors == ["the promise is broken by secret"]
 
 
 def test_csv_and_parquet_that_differ_are_named(release, run):

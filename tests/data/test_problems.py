@@ -157,7 +157,7 @@ def test_all_problems_are_in_one_report_with_counts_and_rows():
         "column 'list' holds List(Int64): one text, number, date or truth value is needed",
         "column 'PID': person is missing (2 rows: 2, 4)",
         "column 'at': time is missing (1 row: 5)",
-        "column 'at': 'soon' is no ISO 8601 time, and no time_format is given (2 rows: 3, 4)",
+        "column 'at': 'soon' is not an ISO 8601 time, and no time_format is given (2 rows: 3, 4)",
         "column 'ZIP': the value '*' stands for a suppressed value and may not occur (2 rows: 2, 5)",
         "column 'Disease': '(missing)' stands for a gap, and the column has gaps too (2 rows: 4, 6)",
         "column 'ZIP': hierarchy: 1 value of the data is missing: '5' (1 row: 3)",
@@ -185,7 +185,7 @@ def test_invalid_rows_are_dropped_when_asked_and_counted():
     assert [str(problem) for problem in table.problems] == [
         "column 'u': person is missing; dropped (1 row: 2)",
         "column 'at': time is missing; dropped (1 row: 4)",
-        "column 'at': 'soon' is no ISO 8601 time, and no time_format is given; dropped (1 row: 3)",
+        "column 'at': 'soon' is not an ISO 8601 time, and no time_format is given; dropped (1 row: 3)",
     ]
     assert {problem.severity for problem in table.problems} == {"warning"}
 

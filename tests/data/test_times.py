@@ -150,7 +150,7 @@ def test_date_and_clock_in_two_columns():
         EventTable(frame.with_columns(clock=pl.Series(["9:09", None, "188:00"])), schema)
     assert caught.value.lines == (
         "column 'day clock': time is missing (1 row: 2)",
-        "column 'day clock': '04-20-1991 188:00' is no time as in %m-%d-%Y %H:%M (1 row: 3)",
+        "column 'day clock': '04-20-1991 188:00' is not a time as in %m-%d-%Y %H:%M (1 row: 3)",
     )
 
 

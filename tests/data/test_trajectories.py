@@ -106,7 +106,7 @@ def test_bad_coordinates_are_refused_or_dropped_with_their_rows():
     )
     assert refused(frame) == [
         "column 'lat': latitude is missing (1 row: 1)",
-        "column 'lat': 'north' is no latitude from -90 to 90 (2 rows: 2, 3)",
+        "column 'lat': 'north' is not a latitude from -90 to 90 (2 rows: 2, 3)",
     ]
     made = table(frame, invalid="drop")
     assert made.n_events == 1

@@ -45,7 +45,7 @@ def test_a_large_tree_prints_its_beginning():
 
 
 def test_unknown_labels_are_refused_by_name(ill):
-    with pytest.raises(HierarchyError, match="'mumps' is no node of the hierarchy"):
+    with pytest.raises(HierarchyError, match="'mumps' is not a node of the hierarchy"):
         ill.node("mumps")
     with pytest.raises(HierarchyError, match="'gout', 'mumps': no node of the hierarchy"):
         ill.nodes(["flu", "mumps", "gout", "mumps"])

@@ -115,7 +115,10 @@ REFUSED = [
     (b"a,b\n1,2\rx\n", ["x.csv: row 1: a carriage return stands inside a cell without quotes"]),
     (b"a,b\n1,\xff\n", ["x.csv: line 2 is not UTF-8 (byte 7 of the file); set encoding"]),
     (b"a,b\xff\n1,2\n", ["x.csv: line 1 is not UTF-8 (byte 4 of the file); set encoding"]),
-    (b"a,b\n1,2\n3,\x00\n", ["x.csv: line 3 has a NUL byte; this is no text, or another encoding (UTF-16?)"]),
+    (
+        b"a,b\n1,2\n3,\x00\n",
+        ["x.csv: line 3 has a NUL byte; this is not text, or another encoding (UTF-16?)"],
+    ),
     ("a,b\n1,2\n".encode("utf-16"), ["x.csv: is not UTF-8 but utf-16; set encoding"]),
     (b"a\rb,c\n1,2\n", ["x.csv: header: a carriage return stands inside a cell without quotes"]),
     (b'a,"b\n1,2\n', ["x.csv: header: a quoted cell never ends"]),

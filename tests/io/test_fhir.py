@@ -86,7 +86,7 @@ def test_other_resources_are_counted(folder):
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [('{"resourceType": "Pat', "is no JSON"), ("[1]", "is no resource"), ("[" * 100_000, "is no JSON")],
+    [('{"resourceType": "Pat', "is no JSON"), ("[1]", "is not a resource"), ("[" * 100_000, "is no JSON")],
 )
 def test_a_broken_line_is_named(folder, line, reason):
     with (folder / "1.ndjson").open("a") as file:

@@ -67,10 +67,10 @@ def test_any_words_are_sequences_or_have_a_fault(words):
 @pytest.mark.parametrize(
     ("text", "fault", "line"),
     [
-        ("1 -1 -2\n1 x -1 -2\n", "is no whole number", 1),
-        ("1.5 -1 -2", "is no whole number", 0),
-        ("1- -1 -2", "is no whole number", 0),
-        ("- 1 -1 -2", "is no whole number", 0),
+        ("1 -1 -2\n1 x -1 -2\n", "is not a whole number", 1),
+        ("1.5 -1 -2", "is not a whole number", 0),
+        ("1- -1 -2", "is not a whole number", 0),
+        ("- 1 -1 -2", "is not a whole number", 0),
         (f"{LARGEST} -1 -2\n{LARGEST + 1} -1 -2", "is above", 1),
         ("9" * 40, "is above", 0),
         ("1 -3 -2", "below zero", 0),
@@ -116,4 +116,4 @@ def test_numbers_come_back(rows, blank, end, is_ended):
     [("1 2\n3 x\n", 2), ("1 -1\n", 1), ("1\n\n2.5", 3), (f"{LARGEST}\n{LARGEST + 1}\n", 2), ("9" * 40, 1)],
 )
 def test_the_first_faulty_line_is_named(text, line):
-    assert parsed(text, read_seq) == f"x: line {line} is no row of numbers between blanks"
+    assert parsed(text, read_seq) == f"x: line {line} is not a row of numbers between blanks"

@@ -114,7 +114,7 @@ def test_damaged_gzip(tmp_path):
         "IT: the gzip file is damaged (Error -3 while decompressing data: incorrect header check)"
     ]
     path.write_bytes(TEXT)
-    assert refused(path) == ["IT: is named .gz and is no gzip file"]
+    assert refused(path) == ["IT: is named .gz and is not a gzip file"]
 
 
 def test_several_members_and_padding(tmp_path):

@@ -82,7 +82,7 @@ NEGATIVE = "x.spmf: line 1: a number below zero is neither -1 (end of an itemset
     [
         (
             "1 -1 -2\nbread -1 -2",
-            "x.spmf: line 2: something is no whole number; a sequence has numbers, -1 and -2",
+            "x.spmf: line 2: something is not a whole number; a sequence has numbers, -1 and -2",
         ),
         ("1 -1 -2\n1 -1\n", "x.spmf: line 2: the sequence does not end with -2"),
         ("1 -1 -2 3", "x.spmf: line 1: the line goes on after -2"),
@@ -98,10 +98,10 @@ NEGATIVE = "x.spmf: line 1: a number below zero is neither -1 (end of an itemset
         ("@ITEM=1=a\n@ITEM=2=a\n1 -1 2 -1 -2", "x.spmf: items 1 and 2 are both called 'a'"),
         ("@ITEM=1=2\n1 -1 2 -1 -2", "x.spmf: items 1 and 2 are both called '2'"),
         ("@ITEM=1=a\n@ITEM=1=b\n1 -1 -2", "x.spmf: line 2: item 1 is called 'a' and 'b'"),
-        ("@ITEM=one=a\n1 -1 -2", "x.spmf: line 1: 'one' is no item"),
+        ("@ITEM=one=a\n1 -1 -2", "x.spmf: line 1: 'one' is not an item"),
         (
             "1 -1 -2\n1 \0 -1 -2",
-            "x.spmf: line 2 has a NUL byte; this is no text, or another encoding (UTF-16?)",
+            "x.spmf: line 2 has a NUL byte; this is not text, or another encoding (UTF-16?)",
         ),
     ],
 )
@@ -163,12 +163,12 @@ def test_without_a_header_the_numbers_stay(tmp_path):
     [
         (HEADER, "x.seq: has no sequences"),
         ("% nothing\n", "x.seq: has no sequences"),
-        (HEADER + "1 2\n1 x 2\n", "x.seq: line 9 is no row of numbers between blanks"),
+        (HEADER + "1 2\n1 x 2\n", "x.seq: line 9 is not a row of numbers between blanks"),
         (
             HEADER + "1 2 3\n1 4\n0\n",
-            "x.seq: number 4 is no category, there are 3 (2 numbers, first in sequences 2, 3)",
+            "x.seq: number 4 is not a category, there are 3 (2 numbers, first in sequences 2, 3)",
         ),
-        (HEADER + "1 99999999999\n", "x.seq: line 8 is no row of numbers between blanks"),
+        (HEADER + "1 99999999999\n", "x.seq: line 8 is not a row of numbers between blanks"),
         ("a b a\n1\n", "x.seq: category 'a' is listed more than once"),
     ],
 )
@@ -179,7 +179,7 @@ def test_broken_files(text, line):
 
 
 def test_bytes_that_are_no_text():
-    with pytest.raises(InputError, match=r"x\.seq: line 1 is no text"):
+    with pytest.raises(InputError, match=r"x\.seq: line 1 is not text"):
         read_seq(b"\xff\xfe\n1 2\n", "x.seq")
 
 

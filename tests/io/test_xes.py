@@ -235,7 +235,7 @@ NO_DOCTYPE = "line 1: has a document type declaration; entities are not expanded
 DAMAGED = "the XML is damaged or cut off"
 NO_TOKEN = f"line 1: {DAMAGED} (not well-formed (invalid token))"
 NO_ENCODING = "says that it has an encoding that cannot be read; set encoding"
-NO_LOG = "line 1: the file is no event log: its outermost element is 'html' and not 'log'"
+NO_LOG = "line 1: the file is not an event log: its outermost element is 'html' and not 'log'"
 
 
 @pytest.mark.parametrize(

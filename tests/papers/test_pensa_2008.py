@@ -29,7 +29,7 @@ HOLE_1 = ["AB", "ABXYZ", "CXYZ", "CXYZ"]
 
 
 def released(method, rows):
-    """What is released of each person, as only those in the house can tell; nothing is the empty text."""
+    """What is released of each person, as only the publisher can tell; nothing is the empty text."""
     table = symbol_table(rows)
     release = method.apply(table)
     records = release.frame.group_by("person").agg("symbol").iter_rows()

@@ -223,7 +223,7 @@ def test_a_value_that_no_label_places_needs_the_node_that_covers_it():
     frame = pl.DataFrame({"person": ["a", "b", "c"], "ill": ["acute", "acute", "*"]})
     tree = pl.DataFrame({"node": ["*", "acute"], "parent": ["", "*"], "leaves": [6, 4]})
     release = opened({"events": frame}, {"ill": tree})
-    with pytest.raises(ParameterError, match="'flu' is no node of its hierarchy, and no label says where"):
+    with pytest.raises(ParameterError, match="'flu' is not a node of its hierarchy, and no label says where"):
         release.expected_count(ill="flu")
     assert release.expected_count(ill="flu", under={"ill": "acute"}) == pytest.approx(2 / 4 + 0)
     assert release.expected_count(ill="acute") == pytest.approx(2 + 0)

@@ -20,7 +20,7 @@ class Crowd:
 
     k: int = 3
     needs_original: bool = False
-    level_meanings: ClassVar[dict[str, str]] = {"k": "at least so many persons match"}
+    level_meanings: ClassVar[dict[str, str]] = {"k": "fewest persons who match"}
 
     def check(self, released, *, original=None, engine=None):
         return Verdict(holds=True, achieved={"k": self.k})

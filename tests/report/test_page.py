@@ -282,7 +282,7 @@ def test_the_outer_page_says_promise_verdict_check_limits_and_counts(make_releas
         "A second release of the same people is not covered.",
         "events.csv",
         "events.parquet",
-        "a random pseudonym, drawn anew for this release",
+        "a random pseudonym, new in this release",
         "0.12",
         "by-hand",
         "Events per person",
@@ -340,7 +340,7 @@ def test_several_columns_with_roles(make_release):
         hierarchies={"ZIP": pl.DataFrame({"node": ["*", "56***"], "parent": ["", "*"], "leaves": [9, 5]})},
     )
     outline = Outline(external_page(release))
-    assert outline.has("ZIP what others may know about the person; may be coarser than the source")
+    assert outline.has("ZIP quasi-identifier, which others may know; may be coarser than the source")
     assert outline.has("Disease sensitive; as in the source")
     assert outline.has("ward released as it was in the source")
     assert outline.has("hierarchies/")

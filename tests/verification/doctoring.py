@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from verification.honest import House
+    from verification.honest import Publisher
 
 
 def edit_certificate(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -82,10 +82,10 @@ class Copy:
     but the change itself can be noticed.
     """
 
-    def __init__(self, house: House, place: Path) -> None:
-        shutil.copytree(house.out, place, symlinks=True)
-        self.house = house
-        self.folder = place if house.is_stream else place / "release"
+    def __init__(self, publisher: Publisher, place: Path) -> None:
+        shutil.copytree(publisher.out, place, symlinks=True)
+        self.publisher = publisher
+        self.folder = place if publisher.is_stream else place / "release"
         self.boasts = False
         """The certificate's figures are the forgery, and stay as they are."""
         self.last: list[Callable[[], None]] = []
@@ -117,7 +117,7 @@ class Copy:
     @property
     def tables(self) -> list[str]:
         """Names of the tables, the main one first."""
-        names = ("events", "records", "values", *(["persons"] if "persons" in self.house.name else []))
+        names = ("events", "records", "values", *(["persons"] if "persons" in self.publisher.name else []))
         return [name for name in names if self.path(f"{name}.parquet").exists()]
 
     def frame(self, name: str | None = None) -> pl.DataFrame:

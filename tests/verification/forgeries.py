@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from verification.doctoring import Copy
 
-Who = Literal["recipient", "house", "nobody"]
+Who = Literal["recipient", "publisher", "nobody"]
 NAME = NAMES[0]
 """Somebody whom no release may name."""
 
@@ -239,7 +239,9 @@ def add_names_to_the_values(copy: Copy) -> None:
 
 
 @forgery(
-    FOLDERS, who="house", why="The claim names the column; that nobody asked for it is in the configuration."
+    FOLDERS,
+    who="publisher",
+    why="The claim names the column; that nobody asked for it is in the configuration.",
 )
 def add_a_column_and_claim_that_it_is_kept(copy: Copy) -> None:
     copy.put(with_column(copy.frame(), raw(copy, "name")))
@@ -322,7 +324,7 @@ def add_a_column_and_claim_that_it_is_sensitive(copy: Copy) -> None:
     copy.role("name", "sensitive")
 
 
-@forgery(QUASI, who="house", why="That none of its values is protected can be meant so.")
+@forgery(QUASI, who="publisher", why="That none of its values is protected can be meant so.")
 def add_a_sensitive_column_without_protected_values(copy: Copy) -> None:
     frame = copy.frame()
     place = 1 + max(frame.columns.index(column) for column in copy.columns("sensitive"))
@@ -340,7 +342,7 @@ def rename_a_column(copy: Copy) -> None:
         copy.trees()[column].rename(copy.folder / "hierarchies" / "nickname.csv")
 
 
-@forgery(FOLDERS, who="house", why="Names of columns are the publisher's; the configuration has others.")
+@forgery(FOLDERS, who="publisher", why="Names of columns are the publisher's; the configuration has others.")
 def rename_a_column_everywhere(copy: Copy) -> None:
     rename_a_column(copy)
     old = need([column for column in copy_columns_before(copy) if column not in copy.frame().columns])
@@ -358,7 +360,7 @@ def rename_a_column_everywhere(copy: Copy) -> None:
 
 def copy_columns_before(copy: Copy) -> list[str]:
     """The columns of the honest release."""
-    return pl.read_parquet(copy.house.out / "release" / f"{copy.tables[0]}.parquet").columns
+    return pl.read_parquet(copy.publisher.out / "release" / f"{copy.tables[0]}.parquet").columns
 
 
 @forgery(QUASI, ["generalize", "none"])
@@ -368,7 +370,7 @@ def move_the_sensitive_attribute_to_the_front(copy: Copy) -> None:
     copy.put(frame.select(*rest[:2], *copy.columns("sensitive"), *rest[2:]))
 
 
-@forgery(["rich"], who="house", why="What stands in a kept column is not looked at without the original.")
+@forgery(["rich"], who="publisher", why="What stands in a kept column is not looked at without the original.")
 def exchange_a_sensitive_and_a_kept_column(copy: Copy) -> None:
     frame = copy.frame()
     copy.put(frame.with_columns(drug=frame["ward"], ward=frame["drug"]))
@@ -391,25 +393,27 @@ def turn_a_quasi_identifier_into_a_kept_column(copy: Copy) -> None:
     quasi_to_the_end(copy)
 
 
-@forgery(QUASI, ["generalize", "none", "reposition"], who="house", why="Its role is the house's decision.")
+@forgery(
+    QUASI, ["generalize", "none", "reposition"], who="publisher", why="Its role is the publisher's decision."
+)
 def turn_a_quasi_identifier_into_a_kept_column_and_claim_it(copy: Copy) -> None:
     copy.role(quasi_to_the_end(copy), "keep")
 
 
-@forgery(QUASI, who="house", why="Its role is the house's decision.")
+@forgery(QUASI, who="publisher", why="Its role is the publisher's decision.")
 def turn_all_quasi_identifiers_into_kept_columns_and_claim_it(copy: Copy) -> None:
     while copy.columns("quasi"):
         copy.role(quasi_to_the_end(copy), "keep")
 
 
-@forgery(QUASI, who="house", why="Its role is the house's decision.")
+@forgery(QUASI, who="publisher", why="Its role is the publisher's decision.")
 def publish_raw_values_in_a_quasi_identifier_turned_kept(copy: Copy) -> None:
     column = quasi_to_the_end(copy)
     copy.put(copy.frame().with_columns(raw(copy, column)))
     copy.role(column, "keep")
 
 
-@forgery(["rich"], who="house", why="Its role is the house's decision.")
+@forgery(["rich"], who="publisher", why="Its role is the publisher's decision.")
 def turn_a_sensitive_attribute_into_a_kept_column(copy: Copy) -> None:
     with copy.certify() as document:
         del document["claim"]["parameters"]["protect"]["drug"]
@@ -425,7 +429,7 @@ def forget_a_source_column(copy: Copy) -> None:
     copy.put(copy.frame().select(pl.exclude("D2"), "D2"))
 
 
-@forgery(["rich"], who="house", why="Its role is the house's decision.")
+@forgery(["rich"], who="publisher", why="Its role is the publisher's decision.")
 def turn_a_source_column_into_a_kept_column(copy: Copy) -> None:
     with copy.certify() as document:
         document["claim"]["parameters"]["columns"]["Disease"] = ["D1"]
@@ -570,7 +574,7 @@ for _name in WEAKER:
     ):
         forgery(
             [case for case in _has if case != "stream"],
-            who="house",
+            who="publisher",
             why="A weaker promise that is kept is no broken one; the configuration asked for more.",
         )(named(f"weaken_{_name}_{_title}", _weak))
 
@@ -605,37 +609,39 @@ for _name, _value, _has in (
     ("worst_case", True, TREE),
 ):
     forgery(
-        _has, who="house", why="Another promise that is kept is no broken one; the configuration has this."
+        _has,
+        who="publisher",
+        why="Another promise that is kept is no broken one; the configuration has this.",
     )(named(f"switch_{_name}", _switch(_name, _value)))
 
 
-@forgery(["trips"], who="house", why="A trip looks like a person; the configuration has trips.")
+@forgery(["trips"], who="publisher", why="A trip looks like a person; the configuration has trips.")
 def count_trips_as_persons(copy: Copy) -> None:
     with copy.certify() as document:
         document["claim"]["parameters"].pop("trips", None)
 
 
-@forgery(["p2ka", "spmf"], who="house", why="A trip looks like a person; the configuration has none.")
+@forgery(["p2ka", "spmf"], who="publisher", why="A trip looks like a person; the configuration has none.")
 def count_persons_as_trips(copy: Copy) -> None:
     with copy.certify() as document:
         document["claim"]["parameters"]["trips"] = True
 
 
-@forgery(QUASI, who="house", why="What is protected is the house's decision.")
+@forgery(QUASI, who="publisher", why="What is protected is the publisher's decision.")
 def shorten_the_list_of_protected_values(copy: Copy) -> None:
     with copy.certify() as document:
         protect = document["claim"]["parameters"]["protect"]
         protect[next(iter(protect))].pop()
 
 
-@forgery(QUASI, who="house", why="What is protected is the house's decision.")
+@forgery(QUASI, who="publisher", why="What is protected is the publisher's decision.")
 def protect_another_value_instead(copy: Copy) -> None:
     with copy.certify() as document:
         protect = document["claim"]["parameters"]["protect"]
         protect[next(iter(protect))] = ["cold and flu"]
 
 
-@forgery(QUASI, who="house", why="A protected value need not be released.")
+@forgery(QUASI, who="publisher", why="A protected value need not be released.")
 def name_a_person_among_the_protected_values(copy: Copy) -> None:
     with copy.certify() as document:
         protect = document["claim"]["parameters"]["protect"]
@@ -662,7 +668,7 @@ def protect_a_quasi_identifier_too(copy: Copy) -> None:
         document["claim"]["parameters"]["protect"][column] = copy.frame()[column].unique().sort().to_list()
 
 
-@forgery(QUASI, who="house", why="Its role is the house's decision.")
+@forgery(QUASI, who="publisher", why="Its role is the publisher's decision.")
 def protect_a_quasi_identifier_too_and_claim_it(copy: Copy) -> None:
     protect_a_quasi_identifier_too(copy)
     copy.role(need(copy.columns("quasi", "sensitive")), "quasi+sensitive")
@@ -681,7 +687,7 @@ def point_the_promise_at_another_column(copy: Copy) -> None:
         document["claim"]["parameters"]["sensitive"] = quasi[0] if copy.tables == ["events"] else "group"
 
 
-@forgery(["generalize", "none"], who="house", why="Its role is the house's decision.")
+@forgery(["generalize", "none"], who="publisher", why="Its role is the publisher's decision.")
 def exchange_the_sensitive_attribute_and_a_quasi_identifier(copy: Copy) -> None:
     frame = copy.frame()
     # The quasi-identifier is as different as one likes, and the disease is known now.
@@ -702,7 +708,7 @@ def leave_open_which_attribute_is_sensitive(copy: Copy) -> None:
         document["claim"]["parameters"]["sensitive"] = ""
 
 
-@forgery(["halt", "glogen", "rich"], who="house", why="Another promise that is kept is no broken one.")
+@forgery(["halt", "glogen", "rich"], who="publisher", why="Another promise that is kept is no broken one.")
 def exchange_the_model(copy: Copy) -> None:
     with copy.certify() as document:
         claim = document["claim"]
@@ -714,7 +720,7 @@ def exchange_the_model(copy: Copy) -> None:
         document["method"] = {"name": "cblda", "parameters": {"k": kept["k"], "c": 0.99, "reading": "each"}}
 
 
-@forgery(["generalize"], who="house", why="Another promise that is kept is no broken one.")
+@forgery(["generalize"], who="publisher", why="Another promise that is kept is no broken one.")
 def exchange_groups_for_snapshots(copy: Copy) -> None:
     # Whole snapshots are l-eligible where groups need not be l-diverse.
     frame = copy.frame().drop("group")
@@ -810,7 +816,9 @@ for _path in (
     forgery()(named(f"add_a_member_to_{'_'.join(_path) or 'the_certificate'}", _member))
 
 
-@forgery(FOLDERS, who="house", why="What was asked of the method beside the promise is in the configuration.")
+@forgery(
+    FOLDERS, who="publisher", why="What was asked of the method beside the promise is in the configuration."
+)
 def add_a_member_to_method_parameters(copy: Copy) -> None:
     with copy.certify() as document:
         document["method"]["parameters"]["note"] = NAME
@@ -883,19 +891,25 @@ def name_a_person_as_the_program(copy: Copy) -> None:
         document["software"]["version"] = NAME
 
 
-@forgery(FOLDERS, who="house", why="What was asked of the method beside the promise is in the configuration.")
+@forgery(
+    FOLDERS, who="publisher", why="What was asked of the method beside the promise is in the configuration."
+)
 def tell_another_method(copy: Copy) -> None:
     with copy.certify() as document:
         document["method"]["name"] = "abul" if document["method"]["name"] != "abul" else "sbsh"
 
 
-@forgery(FOLDERS, who="house", why="What was asked of the method beside the promise is in the configuration.")
+@forgery(
+    FOLDERS, who="publisher", why="What was asked of the method beside the promise is in the configuration."
+)
 def tell_a_method_that_is_none(copy: Copy) -> None:
     with copy.certify() as document:
         document["method"]["name"] = NAME
 
 
-@forgery(FOLDERS, who="house", why="What was asked of the method beside the promise is in the configuration.")
+@forgery(
+    FOLDERS, who="publisher", why="What was asked of the method beside the promise is in the configuration."
+)
 def tell_another_parameter_of_the_method(copy: Copy) -> None:
     with copy.certify() as document:
         claim, method = document["claim"]["parameters"], document["method"]["parameters"]
@@ -905,7 +919,9 @@ def tell_another_parameter_of_the_method(copy: Copy) -> None:
         method[need(others)] = NAME
 
 
-@forgery(FOLDERS, who="house", why="What was asked of the method beside the promise is in the configuration.")
+@forgery(
+    FOLDERS, who="publisher", why="What was asked of the method beside the promise is in the configuration."
+)
 def tell_no_parameters_of_the_method(copy: Copy) -> None:
     with copy.certify() as document:
         document["method"]["parameters"] = {}
@@ -980,7 +996,7 @@ def spell_the_certificate_in_another_way(copy: Copy) -> None:
 @forgery()
 def take_the_certificate_of_another_release(copy: Copy) -> None:
     with copy.certify() as document:
-        other = "abul" if copy.house.name not in {"abul", "ph", "sbsh"} else "halt"
+        other = "abul" if copy.publisher.name not in {"abul", "ph", "sbsh"} else "halt"
         if other == "abul":
             claim = {"model": "PatternHiding", "parameters": {"min_support": 3}}
         else:
@@ -1429,7 +1445,9 @@ def add_a_node_beside_the_released_values(copy: Copy) -> None:
 
 
 @forgery(
-    HIERARCHIES, who="house", why="What nodes are called is the publisher's; the configuration has others."
+    HIERARCHIES,
+    who="publisher",
+    why="What nodes are called is the publisher's; the configuration has others.",
 )
 def call_a_node_above_by_a_name(copy: Copy) -> None:
     path, rows = leaf_tree(copy)
@@ -1440,7 +1458,9 @@ def call_a_node_above_by_a_name(copy: Copy) -> None:
 
 
 @forgery(
-    HIERARCHIES, who="house", why="What nodes are called is the publisher's; the configuration has others."
+    HIERARCHIES,
+    who="publisher",
+    why="What nodes are called is the publisher's; the configuration has others.",
 )
 def call_a_released_value_by_a_name(copy: Copy) -> None:
     path, rows = leaf_tree(copy)
@@ -1449,7 +1469,11 @@ def call_a_released_value_by_a_name(copy: Copy) -> None:
     copy.put(copy.frame().with_columns(pl.col(path.stem).replace({old: NAME})))
 
 
-@forgery(HIERARCHIES, who="house", why="How many leaves there were below a node is known to the house alone.")
+@forgery(
+    HIERARCHIES,
+    who="publisher",
+    why="How many leaves there were below a node is known to the publisher alone.",
+)
 def count_more_leaves(copy: Copy) -> None:
     path, rows = leaf_tree(copy)
     rows[0][2] = "49123456"
@@ -1475,7 +1499,7 @@ def count_fewer_leaves_than_below(copy: Copy) -> None:
     grow(path, rows)
 
 
-@forgery(HIERARCHIES, who="house", why="Which nodes lie between is known to the house alone.")
+@forgery(HIERARCHIES, who="publisher", why="Which nodes lie between is known to the publisher alone.")
 def flatten_a_hierarchy(copy: Copy) -> None:
     # Knowledge of the nodes between would not be counted then.
     path, rows = leaf_tree(copy)
@@ -1486,7 +1510,7 @@ def flatten_a_hierarchy(copy: Copy) -> None:
     grow(path, flat)
 
 
-@forgery(HIERARCHIES, who="house", why="Which nodes lie between is known to the house alone.")
+@forgery(HIERARCHIES, who="publisher", why="Which nodes lie between is known to the publisher alone.")
 def put_a_node_between(copy: Copy) -> None:
     path, rows = leaf_tree(copy)
     if len(rows) < 2:
@@ -1559,7 +1583,9 @@ def add_a_hierarchy_of_a_kept_column(copy: Copy) -> None:
     grow(copy.folder / "hierarchies" / "ward.csv", rows)
 
 
-@forgery(["p2ka", "ph", "xes"], who="house", why="A symbol may have a hierarchy; the configuration tells.")
+@forgery(
+    ["p2ka", "ph", "xes"], who="publisher", why="A symbol may have a hierarchy; the configuration tells."
+)
 def add_a_hierarchy_of_a_symbol(copy: Copy) -> None:
     column = copy.frame().columns[-1]
     labels = sorted(set(copy.frame()[column]))
@@ -1672,7 +1698,9 @@ for _title, _outline in {
 
 
 @forgery(
-    ["trips"], who="house", why="Where a region lies is the publisher's; the configuration makes the regions."
+    ["trips"],
+    who="publisher",
+    why="Where a region lies is the publisher's; the configuration makes the regions.",
 )
 def move_an_outline(copy: Copy) -> None:
     def change(document: dict[str, Any]) -> None:
@@ -1683,7 +1711,9 @@ def move_an_outline(copy: Copy) -> None:
 
 
 @forgery(
-    ["trips"], who="house", why="Where a region lies is the publisher's; the configuration makes the regions."
+    ["trips"],
+    who="publisher",
+    why="Where a region lies is the publisher's; the configuration makes the regions.",
 )
 def draw_an_outline_around_a_door(copy: Copy) -> None:
     def change(document: dict[str, Any]) -> None:
@@ -1910,7 +1940,7 @@ def give_every_record_a_group_of_its_own(copy: Copy) -> None:
 
 @forgery(
     ["reposition", "suppress-only", "merge-snapshots"],
-    who="house",
+    who="publisher",
     why="Two labels may mean one value; the data has others.",
 )
 def call_a_value_in_two_ways(copy: Copy) -> None:
@@ -1944,7 +1974,9 @@ def name_a_person_in_a_snapshot(copy: Copy) -> None:
     copy.put(copy.frame().with_columns(time=pl.col("time") + f" {NAME}"))
 
 
-@forgery(QUASI, RECORDS, who="house", why="Unprotected values are released as they are; the data has others.")
+@forgery(
+    QUASI, RECORDS, who="publisher", why="Unprotected values are released as they are; the data has others."
+)
 def name_a_person_in_a_sensitive_value(copy: Copy) -> None:
     name = "values" if "values" in copy.tables else copy.tables[0]
     attribute = copy.columns("sensitive")[0] if name != "values" else copy.frame("values").columns[1]
@@ -1953,7 +1985,7 @@ def name_a_person_in_a_sensitive_value(copy: Copy) -> None:
     copy.put(frame.with_columns(pl.col(attribute).replace({others[0]: NAME})), name)
 
 
-@forgery(QUASI, who="house", why="Two labels may mean one value; the data has others.")
+@forgery(QUASI, who="publisher", why="Two labels may mean one value; the data has others.")
 def spell_a_protected_value_in_another_way(copy: Copy) -> None:
     frame = copy.frame()
     copy.put(
@@ -1961,7 +1993,7 @@ def spell_a_protected_value_in_another_way(copy: Copy) -> None:
     )
 
 
-@forgery(["rich"], who="house", why="Kept values are released as they are; the data has others.")
+@forgery(["rich"], who="publisher", why="Kept values are released as they are; the data has others.")
 def name_persons_in_a_kept_column(copy: Copy) -> None:
     copy.put(copy.frame().with_columns(raw(copy, "ward")))
 
@@ -1969,7 +2001,7 @@ def name_persons_in_a_kept_column(copy: Copy) -> None:
 @forgery(
     SYMBOL,
     ["trips"],
-    who="house",
+    who="publisher",
     why="Symbols without a hierarchy are the publisher's; the data has others.",
 )
 def name_a_person_in_a_symbol(copy: Copy) -> None:
@@ -1986,14 +2018,14 @@ def release_names_for_pseudonyms(copy: Copy) -> None:
     copy.put(copy.frame().with_columns(pl.col("person").replace_strict(persons, names)))
 
 
-@forgery(HISTORIES, who="house", why="A pseudonym is any text; who is who is in internal/.")
+@forgery(HISTORIES, who="publisher", why="A pseudonym is any text; who is who is in internal/.")
 def release_pseudonyms_that_nobody_drew(copy: Copy) -> None:
     persons = sorted(set(copy.frame()["person"]))
     names = [f"p{row:016x}" for row in range(len(persons))]
     copy.put(copy.frame().with_columns(pl.col("person").replace_strict(persons, names)))
 
 
-@forgery(HISTORIES, who="house", why="Nobody outside knows how many persons there were.")
+@forgery(HISTORIES, who="publisher", why="Nobody outside knows how many persons there were.")
 def make_a_crowd_of_one_person(copy: Copy) -> None:
     frame = copy.frame()
     first = frame.filter(pl.col("person") == frame["person"][0])
@@ -2001,7 +2033,7 @@ def make_a_crowd_of_one_person(copy: Copy) -> None:
     copy.put(pl.concat([*crowd, frame]))
 
 
-@forgery(QUASI, who="house", why="Nobody outside knows how many persons there were.")
+@forgery(QUASI, who="publisher", why="Nobody outside knows how many persons there were.")
 def make_a_crowd_around_a_unique_person(copy: Copy) -> None:
     frame = copy.frame()
     column = need(copy.columns("quasi"))
@@ -2068,7 +2100,7 @@ def release_nothing(copy: Copy) -> None:
 @forgery(QUASI)
 def release_the_data_as_it_is(copy: Copy) -> None:
     frame = copy.frame()
-    data = pl.read_csv(copy.house.out.parent / "data.csv", infer_schema=False)
+    data = pl.read_csv(copy.publisher.out.parent / "data.csv", infer_schema=False)
     known = pl.read_parquet(copy.folder.parent / "internal" / "pseudonyms.parquet").cast(pl.String)
     data = data.with_columns(
         person=pl.col("pid").replace_strict(*(known[name] for name in ("person", "pseudonym")))

@@ -1,4 +1,4 @@
-"""One small honest release for each method and each layout, made from a configuration as a house makes it."""
+"""One small honest release for each method and each layout, made from a configuration by its publisher."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NAMES = [
         ("Amber", "Birch", "Cedar", "Dune", "Elm", "Fern"), ("Ann", "Bob", "Cat", "Dan")
     )
 ]
-"""Persons as the house knows them: text that must never be in a release."""
+"""Persons as the publisher knows them: text that must never be in a release."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class House:
-    """A release, and what the house has that made it."""
+class Publisher:
+    """A release, and what the publisher has that made it."""
 
     name: str
     """The case."""
@@ -240,12 +240,12 @@ _DATA = {
 }
 
 
-def make(case: str, folder: Path) -> House:
+def make(case: str, folder: Path) -> Publisher:
     """Make the release of a case in `folder`."""
     if case == "stream":
         make_stream(folder, days=2, persons=60)
         stream(folder / "c.toml", **places(folder), finish=True)
-        return House(name=case, out=folder / "out", config=folder / "c.toml", is_stream=True)
+        return Publisher(name=case, out=folder / "out", config=folder / "c.toml", is_stream=True)
     data, method = CASES[case]
     if data == XES:
         frame = _symbols()
@@ -269,4 +269,4 @@ def make(case: str, folder: Path) -> House:
     table = asked.table()
     release = replace(asked.method().apply(table, seed=SEED), event_log=asked.event_log)
     write(release, folder / "out", original=table, pseudonyms=True, report=Pages())
-    return House(name=case, out=folder / "out", config=config)
+    return Publisher(name=case, out=folder / "out", config=config)

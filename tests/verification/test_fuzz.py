@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sequester.verification.claim import Verification
-    from verification.honest import House
+    from verification.honest import Publisher
 
 UNNOTICED = {name: (each.who, each.why) for name, each in FORGERIES.items() if each.who != "recipient"}
-"""Forgery to who can notice it, the house alone or nobody, and why a recipient cannot."""
+"""Forgery to who can notice it, the publisher alone or nobody, and why a recipient cannot."""
 
 
 MOST = 4
@@ -80,14 +80,14 @@ def cases(*who: str) -> list[object]:
 
 
 @pytest.fixture(scope="session")
-def houses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, House]:
+def houses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Publisher]:
     """Honest releases, made when they are needed first."""
 
-    class Made(dict[str, "House"]):
+    class Made(dict[str, "Publisher"]):
         def __repr__(self) -> str:
             return "houses"
 
-        def __missing__(self, case: str) -> House:
+        def __missing__(self, case: str) -> Publisher:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SequesterWarning)
                 self[case] = honest.make(case, tmp_path_factory.mktemp(case))
@@ -97,8 +97,8 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, House]:
 
 
 def judge(copy: Copy, *, original: bool) -> Verification:
-    if original or copy.house.name in HIDDEN:
-        return verify_release(copy.folder, original=copy.house.config)
+    if original or copy.publisher.name in HIDDEN:
+        return verify_release(copy.folder, original=copy.publisher.config)
     return verify(copy.folder)
 
 
@@ -106,7 +106,7 @@ def answer(copy: Copy, *, original: bool = False) -> str:
     """What verification has against a copy; empty where it has nothing."""
     try:
         found = judge(copy, original=original)
-        if not found and found.achieved and not copy.boasts and not copy.house.is_stream:
+        if not found and found.achieved and not copy.boasts and not copy.publisher.is_stream:
             # A forger asks verification too, and writes what the files achieve.
             copy.achieve(found.achieved)
             found = judge(copy, original=original)
@@ -115,9 +115,9 @@ def answer(copy: Copy, *, original: bool = False) -> str:
     return "" if found else "; ".join(found.lines)
 
 
-def doctor(house: House, name: str, place: Path) -> Copy:
+def doctor(publisher: Publisher, name: str, place: Path) -> Copy:
     """Make a forgery; skipped where the release has nothing that could be forged so."""
-    copy = Copy(house, place)
+    copy = Copy(publisher, place)
     try:
         FORGERIES[name].change(copy)
         copy.settle()
@@ -150,7 +150,9 @@ def test_a_recipient_notices(houses, tmp_path, case, name):
     assert answer(copy) != ""
 
 
-@pytest.mark.parametrize(("case", "name"), [each for each in cases("house") if each.values[0] != "stream"])
+@pytest.mark.parametrize(
+    ("case", "name"), [each for each in cases("publisher") if each.values[0] != "stream"]
+)
 def test_the_house_notices_with_the_original(houses, tmp_path, case, name):
     copy = doctor(houses[case], name, tmp_path / "copy")
     assert answer(copy, original=True) != ""
@@ -209,7 +211,7 @@ def fitting(copy: Copy, *, original: bool) -> str:
     return answer(copy, original=original)
 
 
-def house_of(houses: dict[str, House], data: st.DataObject, some: Iterable[str]) -> House:
+def house_of(houses: dict[str, Publisher], data: st.DataObject, some: Iterable[str]) -> Publisher:
     return houses[data.draw(st.sampled_from(list(some)), label="case")]
 
 
@@ -232,7 +234,7 @@ def test_a_random_change_of_the_certificate_is_noticed(houses, original, data):
         document = copy.document
         files = document.pop("files")
         document, path, differs = mutate(document, data)
-        # A program's words and a house's wishes may be in it; their shape is fixed all the same.
+        # A program's words and a publisher's wishes may be in it; their shape is fixed all the same.
         assume(differs and not is_below(path, WORDS if original else ASKED))
         copy.certificate.write_text(json.dumps({**document, "files": files}))
         copy.boasts = True
@@ -246,7 +248,7 @@ def test_a_random_change_of_the_outlines_is_noticed(houses, original, data):
         copy = Copy(houses["trips"], Path(place, "copy"))
         file = copy.path("regions.geojson")
         document, path, differs = mutate(json.loads(file.read_text()), data)
-        # Where an outline lies is the house's to say.
+        # Where an outline lies is the publisher's to say.
         assume(differs and (original or "coordinates" not in path))
         file.write_text(json.dumps(document))
         assert fitting(copy, original=original) != ""

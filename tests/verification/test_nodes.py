@@ -36,7 +36,7 @@ def test_an_honest_hierarchy_holds(folder):
         (HONEST.replace("letters;*;3", "letters;a;3"), "is above itself"),
         (HONEST.replace("*;;9\n", ""), "there must be one node without a parent"),
         (HONEST.replace("letters;*;3", "letters;;3"), "there must be one node without a parent"),
-        (HONEST.replace("letters;*;3", "letters;nobody;3"), "the parent of node 'letters' is no node"),
+        (HONEST.replace("letters;*;3", "letters;nobody;3"), "the parent of node 'letters' is not a node"),
         (HONEST + "a;*;1\n", "node 'a' occurs twice"),
         (
             HONEST.replace("letters;*;3", "letters;*;2"),

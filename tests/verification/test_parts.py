@@ -222,7 +222,7 @@ FORGERIES = {
     add_an_empty_file: "events/part-000",
     number_from_two: "events/part-0002.parquet: row 1 is event 1 of person ",
     leave_a_gap: "events/part-0001.parquet: 1 cells of column 'ZIP' are missing",
-    name_a_person: "events/: 'Ann Amber' is no pseudonym",
+    name_a_person: "events/: 'Ann Amber' is not a pseudonym",
 }
 
 

@@ -84,7 +84,7 @@ def test_names_of_an_earlier_part_must_be_pseudonyms(series):
     edit_certificate(part(series, 1), lambda each: each["series"].update(continues=before))
     found = sq.verify(part(series, 1), earlier=[series / "0"])
     assert not found.holds
-    assert any("'Ann Smith' is no pseudonym" in line for line in found.lines)
+    assert any("'Ann Smith' is not a pseudonym" in line for line in found.lines)
 
 
 def test_records_are_of_no_series(tmp_path):

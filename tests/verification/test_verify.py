@@ -140,7 +140,7 @@ def test_a_missing_certificate_is_said_with_a_hint(tmp_path, folder):
     with pytest.raises(InputError, match=r"certificate\.json is missing; did you mean .*release\?"):
         verify(folder.parent)
     (folder / "certificate.json").unlink()
-    with pytest.raises(InputError, match=r"is no release: certificate\.json is missing$"):
+    with pytest.raises(InputError, match=r"is not a release: certificate\.json is missing$"):
         verify(folder)
 
 
@@ -187,13 +187,13 @@ class TestLinks:
     def test_a_pipe_is_not_waited_for(self, folder):
         (folder / "certificate.json").rename(folder / "events.txt")
         os.mkfifo(folder / "certificate.json")
-        with pytest.raises(InputError, match="no regular file"):
+        with pytest.raises(InputError, match="not a regular file"):
             verify(folder)
         (folder / "certificate.json").unlink()
         (folder / "events.txt").rename(folder / "certificate.json")
         (folder / "events.csv").unlink()
         os.mkfifo(folder / "events.csv")
-        assert verify(folder).lines == ("events.csv: is no regular file",)
+        assert verify(folder).lines == ("events.csv: is not a regular file",)
 
 
 UNSAFE = [

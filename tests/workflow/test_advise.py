@@ -223,8 +223,8 @@ def test_a_purpose_leaves_methods_that_can_be_told_it():
         return table.replace(schema=replace(table.schema, purpose=Purpose((name,))))
 
     found = advise(told(next(iter(table.schema.quasi))), recipient="partner", known="all", keep="yardstick")
-    assert found.refused["cblda-baseline"] == "it cannot be told a purpose"
-    with pytest.raises(SchemaError, match="purpose predicts 'none', which is no column of the release"):
+    assert found.refused["cblda-baseline"] == "it does not support a purpose"
+    with pytest.raises(SchemaError, match="purpose predicts 'none', which is not a column of the release"):
         advise(told("none"), recipient="partner", known="few", keep="records")
 
 

@@ -80,7 +80,7 @@ def test_a_new_method_is_built_from_its_table(magic):
         ({"block": True}, 'method.block must be a whole number, "auto" or false, got true'),
         (
             {"K": 3},
-            "method.K = 3 is not a key; did you mean k? Here may be name, k, c, patterns, search, block",
+            "method.K = 3 is not a known key; did you mean k? Keys here are name, k, c, patterns, search, block",  # noqa: E501
         ),
         ({"k": 1}, "method.k must be at least 2, got 1"),
         ({"search": "full"}, "method: a full search takes for ever"),
@@ -165,7 +165,7 @@ def test_tables_become_values_of_their_class(wand):
         build_method({**table, "spell": [{"times": 1, "word": ["hex"]}]})
     assert refused.value.lines == (
         "method.spell[0].words is missing; it must be a list of texts",
-        'method.spell[0].word = ["hex"] is not a key; did you mean words? Here may be words, times',
+        "method.spell[0].word is not a known key; did you mean words? Keys here are words, times",
     )
 
 
@@ -199,5 +199,5 @@ def test_what_cannot_be_read_is_said(tmp_path):
         read_lists(path)
     with path.open("wb") as file:
         file.truncate(100_000_001)
-    with pytest.raises(InputError, match="is no file of lists"):
+    with pytest.raises(InputError, match="is not a file of lists"):
         read_lists(path)

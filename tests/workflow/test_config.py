@@ -174,7 +174,7 @@ def test_a_very_large_file_is_no_configuration(tmp_path):
 
 def test_deeply_nested_toml_is_refused(tmp_path):
     (tmp_path / "release.toml").write_text("a = " + "[" * 100_000)
-    with pytest.raises(InputError, match="is not TOML"):
+    with pytest.raises(InputError, match="is not valid TOML"):
         Config.load(tmp_path / "release.toml")
 
 

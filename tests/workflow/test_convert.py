@@ -265,7 +265,7 @@ def test_sequences_of_a_configuration_need_no_roles(tmp_path):
             "a,b,t\n1,2,soon\n",
             "out.xes",
             {"person": "a", "symbol": "b", "time": ["t"]},
-            ["column 't': 'soon' is no ISO 8601 time, and no time_format is given (1 row: 1)"],
+            ["column 't': 'soon' is not an ISO 8601 time, and no time_format is given (1 row: 1)"],
         ),
         (
             "a,b,t\n1,2,3\n",

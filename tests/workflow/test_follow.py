@@ -71,8 +71,8 @@ def test_a_symbol_leaves_when_the_window_is_full(tmp_path):
         ("7", "line 2 must be a JSON text or an object with 'page', got '7'"),
         ("{}", "line 2 must be a JSON text or an object with 'page', got '{}'"),
         ("news", "line 2 must be a JSON text or an object with 'page', got 'news'"),
-        ('"nowhere"', "line 2: symbol 'nowhere' is no leaf of the taxonomy"),
-        ('"Info"', "line 2: symbol 'Info' is no leaf of the taxonomy"),
+        ('"nowhere"', "line 2: symbol 'nowhere' is not a leaf of the taxonomy"),
+        ('"Info"', "line 2: symbol 'Info' is not a leaf of the taxonomy"),
     ],
 )
 def test_lines_are_refused_by_their_number(tmp_path, line, message):

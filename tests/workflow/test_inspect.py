@@ -156,7 +156,7 @@ def test_labels_are_data_everywhere():
 def test_notebook_shows_the_shares_and_the_plots(visits):
     shown = sq.inspect(visits)._repr_html_()
     assert shown.count("<svg") == 3
-    assert "fits nobody else" in shown
+    assert "singled out" in shown
     assert "3 persons, 5 events" in shown
 
 

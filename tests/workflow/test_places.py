@@ -114,9 +114,9 @@ def test_senseless_settings_are_one_line(config, right, wrong, message):
 @pytest.mark.parametrize(
     ("lat", "lon", "messages"),
     [
-        ("91", "9.0", ["column 'lat': '91' is no latitude from -90 to 90 (2 rows: 1, 2)"]),
-        ("45.0", "nan", ["column 'lon': 'nan' is no longitude from -180 to 180 (2 rows: 1, 2)"]),
-        ("north", "9.0", ["column 'lat': 'north' is no latitude from -90 to 90 (2 rows: 1, 2)"]),
+        ("91", "9.0", ["column 'lat': '91' is not a latitude from -90 to 90 (2 rows: 1, 2)"]),
+        ("45.0", "nan", ["column 'lon': 'nan' is not a longitude from -180 to 180 (2 rows: 1, 2)"]),
+        ("north", "9.0", ["column 'lat': 'north' is not a latitude from -90 to 90 (2 rows: 1, 2)"]),
         ("", "9.0", ["column 'lat': latitude is missing (2 rows: 1, 2)"]),
     ],
 )

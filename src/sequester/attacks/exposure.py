@@ -298,7 +298,7 @@ def _rarest(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, 
 def _most_telling(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
     where = np.flatnonzero(search.has_value & _has(search.telling, size))
-    codes = np.column_stack([search.told[where], search.telling[where]])
+    codes = np.column_stack([search.value_code[where], search.telling[where]])
     order = np.lexsort((*codes.T[::-1], -search.among[where], -search.surest[where]))
     return tuple(
         Pattern(

@@ -270,8 +270,8 @@ class CandidateSearch:
         self._worst[:, kernel.VALUE] = -1
         for target in np.flatnonzero(self.has_value).tolist():
             own = self._values[self._value_offsets[target] : self._value_offsets[target + 1]]
-            told = own[np.argmax(have[own])]
-            self._worst[target, [kernel.HAVE, kernel.VALUE]] = have[told], told
+            value_code = own[np.argmax(have[own])]
+            self._worst[target, [kernel.HAVE, kernel.VALUE]] = have[value_code], value_code
         self.rare: Codes = np.full((len(owners), known), -1, np.int32)
         """The items that lead to the smallest candidate set, one row per target, -1 behind them."""
         self.telling: Codes = np.full((len(owners), known), -1, np.int32)
@@ -297,7 +297,7 @@ class CandidateSearch:
         return self._worst[:, kernel.AMONG]
 
     @property
-    def told(self) -> Counts:
+    def value_code(self) -> Counts:
         """The protected value that this confidence is about."""
         return self._worst[:, kernel.VALUE]
 

@@ -244,19 +244,19 @@ def lay_side_by_side(tables: Sequence[EventTable], names: Sequence[Mapping[str, 
     trees = {name: first.hierarchies[name] for name in columns}
     for other in others:
         trees = {name: merged_tree(tree, other.hierarchies[name], name) for name, tree in trees.items()}
-    told = [
+    unchanged = [
         name
         for name in (*first.schema.sensitive_columns, *first.schema.keep)
         if name not in columns and all(name in other.frame.columns for other in others)
     ]
     records, *more = (
-        dict(_records(table, known, [*columns, *told]))
+        dict(_records(table, known, [*columns, *unchanged]))
         for table, known in zip((first, *others), names, strict=True)
     )
     for each in more:
         # Who is known to be in all of them is looked for among those who are.
         records = {
-            person: _merge(events, each[person], trees, told)
+            person: _merge(events, each[person], trees, unchanged)
             for person, events in records.items()
             if person in each
         }
@@ -266,17 +266,19 @@ def lay_side_by_side(tables: Sequence[EventTable], names: Sequence[Mapping[str, 
         for place, event in enumerate(events, start=1)
     ]
     sensitive = {
-        name: each for name, each in first.schema.sensitive.items() if {*each.columns} <= {*columns, *told}
+        name: each
+        for name, each in first.schema.sensitive.items()
+        if {*each.columns} <= {*columns, *unchanged}
     }
     schema = Schema(
         person="person",
         order="order",
         quasi=trees,
         sensitive=sensitive,
-        keep=[name for name in first.schema.keep if name in told],
+        keep=[name for name in first.schema.keep if name in unchanged],
         released=True,
     )
-    types = {"person": pl.String, "order": pl.Int64, **dict.fromkeys([*columns, *told], pl.String)}
+    types = {"person": pl.String, "order": pl.Int64, **dict.fromkeys([*columns, *unchanged], pl.String)}
     frame = pl.DataFrame(rows, schema=types)
     return EventTable(frame.select("person", "order", *schema.attributes, *schema.keep), schema)
 
@@ -298,7 +300,7 @@ def _records(
 
 
 def _merge(
-    one: list[Event], other: list[Event], trees: Mapping[str, Hierarchy], told: Sequence[str]
+    one: list[Event], other: list[Event], trees: Mapping[str, Hierarchy], unchanged: Sequence[str]
 ) -> list[Event]:
     """Join two records of a person: the same events once, each with the finer values; else one by one.
 
@@ -307,7 +309,7 @@ def _merge(
     merged = []
     for a, b in zip(one, other, strict=False):
         finer = {name: _finer(trees[name], a[name], b[name]) for name in trees}
-        if None in finer.values() or any(a[name] != b[name] for name in told):
+        if None in finer.values() or any(a[name] != b[name] for name in unchanged):
             return [*one, *other]
         merged.append({**a, **{name: value for name, value in finer.items() if value is not None}})
     longer = one if len(one) > len(other) else other

@@ -54,7 +54,7 @@ class Proportion(Document):
     def drawn(cls, found: int, of: int, *, undecided: int = 0, confidence: float = CONFIDENCE) -> Proportion:
         """Estimate the share of everybody from `of` persons drawn at random, with the exact interval.
 
-        The interval is that of Clopper and Pearson, at 95 % unless told. Persons are drawn without putting
+        The interval is that of Clopper and Pearson, at 95 % by default. Persons are drawn without putting
         them back, which makes it wider than need be, never narrower.
 
         References

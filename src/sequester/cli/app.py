@@ -80,4 +80,5 @@ def _wrong_use(error: Exception) -> str:
     message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "sequester"
-    return f"{message[:1].lower()}{message[1:]}; see {path} --help"
+    message = message.replace(". Did you mean", "; did you mean")
+    return f"{message[:1].lower()}{message[1:]}{'' if message.endswith('?') else ';'} see {path} --help"

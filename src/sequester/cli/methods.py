@@ -152,9 +152,12 @@ def _answers(given: dict[str, str | None], terminal: Terminal) -> dict[str, Any]
         if answer is not None and answer in question.answers:
             answers[question.name] = answer
         else:
-            got = "is missing" if answer is None else f"got {answer!r}"
             words = ", ".join(question.answers)
-            lines.append(f"--{question.name} must be one of {words}, {got}")
+            lines.append(
+                f"--{question.name} is missing; it must be one of {words}"
+                if answer is None
+                else f"--{question.name} must be one of {words}, got {answer!r}"
+            )
     if lines:
         raise InputError(*lines)
     return answers
@@ -321,7 +324,7 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
     yield f"risk: {ADVERSARIES[found.adversary]}{known}{today}"
     alike = sum(not found.told_apart(place) for place in made if place != found.recommended)
     if alike:
-        yield f"= marks {alike:,} whose risk cannot be told from that of the recommended one by its interval"
+        yield f"= marks {alike:,} whose risk has an interval that overlaps that of the recommended one"
     beyond = sorted({each.utility[SINGLED_OUT].value for each in found.made if SINGLED_OUT in each.utility})
     if beyond:
         span = " to ".join(f"{value:.1%}" for value in dict.fromkeys((beyond[0], beyond[-1])))

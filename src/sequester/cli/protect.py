@@ -230,7 +230,8 @@ def _reading(release: "Release", shown: str) -> list[str]:
 
 
 def _beyond(found: "SinglingOut", *, raw: bool = False) -> str:
-    return f"beyond the promise: {'; '.join(found.lines(raw=raw))}"
+    lines = (f"{line[:1].lower()}{line[1:]}" for line in found.lines(raw=raw))
+    return f"beyond the promise: {'; '.join(lines)}"
 
 
 def _lost(release: "Release") -> str:

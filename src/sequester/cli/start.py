@@ -65,7 +65,7 @@ def _after(shown: "Demo") -> Iterator[str]:
         person, others = shown.raw.example.person, f"{shown.alike - 1:,} others"
         yield f"  {person} now has {_values(shown.after)}, like {others}."
     loss = release.utility["information_loss"].value
-    yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."
+    yield f"  Information loss: {loss:.2f} (0: nothing is lost, 1: everything)"
     yield ""
     summary, found, learned = shown.protected.summary, shown.found, shown.learned
     yield f"What {summary.n_attacks:,} simulated adversaries achieve, who know real values of patients:"

@@ -60,7 +60,7 @@ def verify(
         )
     if not found:
         for witness, line in zip(found.witnesses, found.lines, strict=True):
-            what = "" if isinstance(witness, str) else "what breaks the promise: "
+            what = "" if isinstance(witness, str) else "the promise is broken by "
             terminal.say(f"error: {what}{line}")
     terminal.answer(found.to_json(), _verified_lines(found, folder))
     return DONE if found else NOT_SATISFIED

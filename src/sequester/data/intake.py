@@ -234,9 +234,9 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
         problems += [Problem(line) for line in error.lines]
         return None
     form = (
-        f"no time as in {schema.time_format}"
+        f"not a time as in {schema.time_format}"
         if schema.time_format
-        else "no ISO 8601 time, and no time_format is given"
+        else "not an ISO 8601 time, and no time_format is given"
     )
     name = columns[0] if len(columns) == 1 else " ".join(columns)
     problems += _invalid(schema, name, "time is missing", times.missing)

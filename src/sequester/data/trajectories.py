@@ -116,7 +116,7 @@ def read_coordinates(frame: pl.DataFrame, place: Place) -> tuple[pl.DataFrame, l
         outside = ~(np.abs(values) <= most) & ~is_gap
         if outside.any():
             example = quoted(str(gaps[int(outside.argmax())]))
-            wrong.append((column, f"{example} is no {what} from -{most:g} to {most:g}", outside))
+            wrong.append((column, f"{example} is not a {what} from -{most:g} to {most:g}", outside))
         read[column] = pl.Series(column, np.where(outside | is_gap, np.nan, values)).fill_nan(None)
     return pl.DataFrame(read), wrong
 

@@ -170,8 +170,8 @@ def _fresh_series(
     fresh = information_loss(outcome.sequences, original=original).value
     n_suppressed = outcome.changes.lazy().select((pl.col("what") == "suppressed").sum()).collect().item()
     values = counted(n_suppressed, "suppressed value", "suppressed values")
-    told = f"would lose {fresh:.3f} of what its quasi-identifiers tell, with {values}"
-    notes = [f"a fresh series of the whole input {told} and no event held back"]
+    loss = f"would lose {fresh:.3f} of what its quasi-identifiers tell, with {values}"
+    notes = [f"a fresh series of the whole input {loss} and no event held back"]
     if release.series is not None:
         row, own = release.series.history[-1], release.utility.get("information_loss")
         loss = "" if own is None else f" loses {own.value:.3f} and"
@@ -243,7 +243,7 @@ class Suspects:
     persons: Mask
     """A mask over persons."""
     rare: tuple[str, ...]
-    """Values that fewer persons have than a crowd needs."""
+    """Values that fewer than k persons have."""
     changing: bool
     """Nearly everybody has one value throughout, and these persons have several."""
 
@@ -260,8 +260,8 @@ def find_suspects(table: EventTable, k: int) -> Iterator[Suspects]:
         owners, codes = everybody[codes >= 0], codes[codes >= 0]
         follows = owners[1:] == owners[:-1]
         pairs = np.unique(np.stack([owners, codes]), axis=1)
-        crowds = np.bincount(pairs[1], minlength=len(labels))
-        rare = (crowds < k) & (crowds > 0)
+        supporters = np.bincount(pairs[1], minlength=len(labels))
+        rare = (supporters < k) & (supporters > 0)
         by_value = np.zeros(table.n_persons, np.bool_)
         by_value[pairs[0][rare[pairs[1]]]] = True
         steps = follows & (codes[1:] != codes[:-1])

@@ -371,7 +371,7 @@ class Hierarchy:
         try:
             return self._node_of[label]
         except KeyError:
-            msg = f"{quoted(label)} is no node of the hierarchy"
+            msg = f"{quoted(label)} is not a node of the hierarchy"
             raise HierarchyError(msg) from None
 
     def nodes(self, labels: Iterable[str]) -> Codes:

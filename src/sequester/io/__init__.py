@@ -72,7 +72,7 @@ def read_frame(
     tables
         The tables of an OMOP folder that become events; by default those that have rows.
     warn
-        Called with what was left out; unless told, a `SequesterWarning` is issued.
+        Called with what was left out; by default, a `SequesterWarning` is issued.
 
     Raises
     ------

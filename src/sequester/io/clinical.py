@@ -326,7 +326,7 @@ def _resources(path: Path) -> Iterator[dict[str, Any]]:
             msg = f"{path}: line {number:,} is no JSON ({reason})"
             raise InputError(msg) from None
         if not isinstance(resource, dict):
-            msg = f"{path}: line {number:,} is no resource: a JSON object is expected"
+            msg = f"{path}: line {number:,} is not a resource: a JSON object is expected"
             raise InputError(msg)
         yield resource
 
@@ -462,12 +462,12 @@ class Meds:
             name=pl.lit(BIRTH_YEAR),
             value=pl.col(WHEN).dt.year().cast(pl.String),
         )
-        told = pl.concat([static, birth]).drop_nulls("name").unique(maintain_order=True)
+        attributes = pl.concat([static, birth]).drop_nulls("name").unique(maintain_order=True)
         persons = rows.select(pl.col(SUBJECT).unique(maintain_order=True).drop_nulls())
-        if not told.height:
+        if not attributes.height:
             return persons
         place = pl.int_range(pl.len()).over(SUBJECT, "name")
-        wide = told.with_columns(place=place).pivot("name", index=[SUBJECT, "place"], values="value")
+        wide = attributes.with_columns(place=place).pivot("name", index=[SUBJECT, "place"], values="value")
         # What is said once is the same in every row of a person.
         first = wide.select(pl.exclude("place").first().over(SUBJECT))
         names = [name for name in wide.columns if name not in (SUBJECT, "place")]

@@ -92,7 +92,7 @@ def read_contents(path: Path) -> bytes:
         msg = f"{path}: is empty"
         raise InputError(msg)
     if path.name.lower().endswith(".gz"):
-        msg = f"{path}: is named .gz and is no gzip file"
+        msg = f"{path}: is named .gz and is not a gzip file"
         raise InputError(msg)
     return contents
 
@@ -192,7 +192,7 @@ def as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
     place = contents.find(b"\0")
     if place >= 0:
         line = contents.count(b"\n", 0, place) + 1
-        msg = f"{name}: line {line:,} has a NUL byte; this is no text, or another encoding (UTF-16?)"
+        msg = f"{name}: line {line:,} has a NUL byte; this is not text, or another encoding (UTF-16?)"
         raise InputError(msg)
     return _with_line_feeds(contents)
 

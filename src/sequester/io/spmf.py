@@ -52,7 +52,7 @@ def read_spmf(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.Data
         name,
         lines,
         {
-            "something is no whole number; a sequence has numbers, -1 and -2": ~is_number,
+            "something is not a whole number; a sequence has numbers, -1 and -2": ~is_number,
             f"an item is above {LARGEST:,}": is_number & ((size < 0) | (size > LARGEST)),
             "the line goes on after -2": _count_before(is_end, starts) > 0,
             "an itemset has no items": ends_itemset & ~after_item,
@@ -165,7 +165,7 @@ def _read_names(contents: bytes, name: str) -> dict[int, str]:
             msg = f"{name}: {_line(match)} is not UTF-8; set encoding"
             raise InputError(msg) from None
         except ValueError:
-            msg = f"{name}: {_line(match)}: {quoted(match[1].decode(errors='replace'))} is no item"
+            msg = f"{name}: {_line(match)}: {quoted(match[1].decode(errors='replace'))} is not an item"
             raise InputError(msg) from None
         if names.setdefault(item, label) != label:
             both = f"{quoted(names[item])} and {quoted(label)}"
@@ -212,7 +212,7 @@ def read_seq(contents: bytes, name: str) -> pl.DataFrame:
     is_wrong = ~_mask(words.str.contains("^[0-9]+$")) | (numbers < 0) | (numbers > LARGEST)
     if is_wrong.any():
         line = contents.count(b"\n", 0, start) + int(lines[is_wrong.argmax()]) + 1
-        msg = f"{name}: line {line:,} is no row of numbers between blanks"
+        msg = f"{name}: line {line:,} is not a row of numbers between blanks"
         raise InputError(msg)
     if not len(numbers):
         msg = f"{name}: has no sequences"
@@ -282,7 +282,7 @@ def _read_header(contents: bytes, name: str) -> tuple[list[str], int]:
                 categories += text.decode().split()
             except UnicodeDecodeError:
                 line = contents.count(b"\n", 0, start) + 1
-                msg = f"{name}: line {line:,} is no text"
+                msg = f"{name}: line {line:,} is not text"
                 raise InputError(msg) from None
         start = end
     twice = sorted({word for word in categories if categories.count(word) > 1})
@@ -297,7 +297,7 @@ def _check_numbers(numbers: Counts, person: Counts, n_categories: int, name: str
     if len(outside):
         lines = ", ".join(f"{line:,}" for line in np.unique(person[outside])[:5].tolist())
         msg = (
-            f"{name}: number {numbers[outside[0]]} is no category, there are {n_categories} "
+            f"{name}: number {numbers[outside[0]]} is not a category, there are {n_categories} "
             f"({len(outside):,} numbers, first in sequences {lines})"
         )
         raise InputError(msg)

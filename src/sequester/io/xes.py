@@ -213,7 +213,7 @@ def _parse(
             elif _local(element) == "event":
                 refuse("<event> stands outside of <trace>")
         elif not depth and _local(element) != "log":
-            refuse(f"the file is no event log: its outermost element is {quoted(element)} and not 'log'")
+            refuse(f"the file is not an event log: its outermost element is {quoted(element)} and not 'log'")
 
     parser.StartDoctypeDeclHandler = refuse_doctype
     parser.StartElementHandler = begin

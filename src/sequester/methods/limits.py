@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
 
 ONE_RELEASE = (
-    "A second release of the same people is not covered: two releases side by side can tell more than each."
+    "A second release of the same people is not covered: two releases together can reveal more than either "
+    "one."
 )
 ONE_SERIES = (
     "The parts of this series side by side are covered. A second series, or any other release of the same "

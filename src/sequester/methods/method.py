@@ -228,7 +228,7 @@ class Method(ABC):
             The folder of the part of a series that this one continues, with ``release`` and ``internal``. The
             release has only what is new; its `table` and verdict are about all parts together.
         warn
-            Called with each line of ``warnings`` of the release; unless told, a `SequesterWarning` is issued.
+            Called with each line of ``warnings`` of the release; by default, a `SequesterWarning` is issued.
 
         Returns
         -------
@@ -376,7 +376,7 @@ class Method(ABC):
             msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
             raise SchemaError(msg)
         if table.schema.purpose is not None and not self.takes_purpose:
-            msg = f"{self.name} cannot be told a purpose: leave purpose out, or use halt or cblda"
+            msg = f"{self.name} does not support a purpose: leave purpose out, or use halt or cblda"
             raise SchemaError(msg)
         self.refuse_twins(table)
         view = self.view(table)

@@ -140,9 +140,8 @@ def _columns(table: EventTable, name: str) -> tuple[str, ...]:
         return table.schema.sensitive[name].columns
     released = (*table.schema.attributes, *table.schema.keep)
     if name not in released:
-        msg = (
-            f"purpose predicts {name!r}, which is no column of the release: name one of {', '.join(released)}"
-        )
+        names = ", ".join(released)
+        msg = f"purpose predicts {name!r}, which is not a column of the release: name one of {names}"
         raise SchemaError(msg)
     return (name,)
 

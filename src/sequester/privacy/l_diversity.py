@@ -402,8 +402,8 @@ def _disagreements(records: pl.DataFrame, plain: pl.DataFrame) -> list[str]:
     if plain.select(GROUP, VALUE).is_duplicated().any() or (plain[COUNT] < 1).any():
         return ["the table of values must have each value of a group once, with a count of 1 or more"]
     sizes = records.group_by(GROUP).agg(pl.len().cast(pl.Int64).alias("size"), pl.col(TIME).n_unique())
-    told = plain.group_by(GROUP).agg(pl.col(COUNT).sum())
-    both = sizes.join(told, on=GROUP, how="full", coalesce=True).sort(GROUP)
+    value_counts = plain.group_by(GROUP).agg(pl.col(COUNT).sum())
+    both = sizes.join(value_counts, on=GROUP, how="full", coalesce=True).sort(GROUP)
     apart = both.filter(pl.col(TIME) > 1)
     uneven = both.filter(pl.col("size").ne_missing(pl.col(COUNT)))
     return [

@@ -90,7 +90,7 @@ N_WITNESSES = 5
 """How many witnesses a verdict shows."""
 NO_BOUND = "; inference of protected values is not bounded (c = 1)"
 """What a promise says where every share of a protected value is allowed."""
-K_MEANING = "at least so many persons match"
+K_MEANING = "fewest persons who match"
 """What k counts in promises about persons."""
 Layout = Mapping[str, str]
 """Table to the roles of its columns, as a regular expression; technical columns stand there by name."""
@@ -244,7 +244,7 @@ class Confidence:
     needs_hierarchies: ClassVar[bool] = False
     level_meanings: ClassVar[Mapping[str, str]] = {
         "k": K_MEANING,
-        "c": "at most this share of them shows a protected value, as the promise counts it",
+        "c": "largest share of them who show a protected value, as the promise counts it",
     }
     attacks: ClassVar[str] = "minimality"
 

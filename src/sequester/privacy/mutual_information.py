@@ -512,9 +512,9 @@ class MutualInformationPrivacy:
         else:
             shares = np.divide(leakage, entropy, out=np.zeros(leakage.shape), where=entropy > 0)
             name, asked, level = "max_leakage", self.max_leakage or 0.0, shares.max(initial=0.0)
-        told = math.ceil(round(float(level) * 10**DIGITS, 3)) / 10**DIGITS
-        # A level that holds is never told as one above the bound because it was rounded.
-        return {name: min(told, asked) if holds else told}
+        stated = math.ceil(round(float(level) * 10**DIGITS, 3)) / 10**DIGITS
+        # A level that holds is never stated as one above the bound because it was rounded.
+        return {name: min(stated, asked) if holds else stated}
 
     def claim(self) -> dict[str, object]:
         """Return the parameters that may be published; the patterns are not among them."""

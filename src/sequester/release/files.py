@@ -257,7 +257,7 @@ def data_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
     Persons are numbered in the order of their table, or of the events where they have none. Times are
     artificial: they keep the order, one second after the other from 1970 on. A column that is called as one
-    of MEDS that is no text, such as ``numeric_value``, is there as text in ``numeric_value_range``; of its
+    of MEDS that is not text, such as ``numeric_value``, is there as text in ``numeric_value_range``; of its
     labels, those that are numbers are also in the column itself.
     """
     events, persons = tables[EVENTS], tables.get(PERSONS)

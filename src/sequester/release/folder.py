@@ -220,7 +220,7 @@ def read_certificate(folder: Path) -> tuple[Certificate, str]:
         hint = f"; did you mean {inner}?" if os.path.lexists(inner / CERTIFICATE) else ""
         if any(folder.glob(f"*.{CERTIFICATE}")):
             hint = "; it is a stream: read the tables of its snapshots, and verify the folder"
-        msg = f"{folder} is no release: {CERTIFICATE} is missing{hint}"
+        msg = f"{folder} is not a release: {CERTIFICATE} is missing{hint}"
         raise InputError(msg)
     return read_certificate_file(path)
 
@@ -314,7 +314,7 @@ def _walk(folder: Path) -> tuple[list[str], dict[str, str]]:
             elif entry.is_file(follow_symlinks=False):
                 names.append(name)
             else:
-                strange[name] = "is no regular file"
+                strange[name] = "is not a regular file"
     return sorted(names), strange
 
 
@@ -324,7 +324,7 @@ def _open_regular(path: Path) -> BufferedReader:
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file
         file.close()
-        reason = "it is no regular file"
+        reason = "it is not a regular file"
     except OSError as error:
         reason = "it is a link" if path.is_symlink() else error.strerror or str(error)
     msg = f"cannot read {path}: {reason}"

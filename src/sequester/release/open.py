@@ -259,7 +259,7 @@ class NodeWeights:
 def _covering_node(
     parent: Mapping[str, str], leaves: Mapping[str, int], wanted: str, column: str, under: str | None
 ) -> str:
-    """Find the finest node that covers a value which is no node."""
+    """Find the finest node that covers a value which is not a node."""
     if under is not None:
         if under not in parent:
             msg = f"under must name a node of hierarchies/{column}, got {safe_repr(under)}"
@@ -270,7 +270,7 @@ def _covering_node(
         return ROOT
     if not found:
         msg = (
-            f"column {safe_repr(column)}: {safe_repr(wanted)} is no node of its hierarchy, and no label "
+            f"column {safe_repr(column)}: {safe_repr(wanted)} is not a node of its hierarchy, and no label "
             "says where it belongs; name the finest released node that covers it in under"
         )
         raise ParameterError(msg)

@@ -166,7 +166,7 @@ def describe_columns(release: Release, rows: Released) -> list[dict[str, Any]]:
     """Return the meaning of each column of the main table, in order."""
     schema = release.schema
     meanings = {
-        PERSON: "whose event it is: a random pseudonym, drawn anew for this release"
+        PERSON: "whose event it is: a random pseudonym, new in this release"
         if not release.trips
         else "the trip that it is an event of: a random pseudonym; trips of one person have different ones",
         ORDER: "the place of the event in the person's history, from 1; it is not a date",
@@ -209,7 +209,7 @@ def _meanings(release: Release, schema: Schema) -> dict[str, str]:
     meanings = {}
     stars = ", or * where it would tell others" if getattr(release.model, "sensitive_known", False) else ""
     for name in schema.quasi:
-        meanings[name] = "what others may know about the person; may be coarser than the source"
+        meanings[name] = "quasi-identifier, which others may know; may be coarser than the source"
     for name, attribute in schema.sensitive.items():
         for column in attribute.columns or (name,):
             known = meanings.get(column)

@@ -1,4 +1,4 @@
-"""A release in one screen: three risks, what happened to each column, the price, and what is not covered.
+"""A release in one screen: three risks, what happened to each column, its loss, and what is not covered.
 
 Risks are shown by the worst case of each attack, on a page and in the terminal.
 """
@@ -180,12 +180,10 @@ class ReleaseSummary:
         return tuple(each.name for each in self.columns if not each.is_changed)
 
     def price_text(self) -> str:
-        """Return the price as a sentence."""
+        """Return the information loss as a line."""
         if self.price is None:
-            return "The price was not measured."
-        return (
-            f"The price: an information loss of {self.price.value:.2f} (0: nothing is lost, 1: everything)."
-        )
+            return "The information loss was not measured."
+        return f"Information loss: {self.price.value:.2f} (0: nothing is lost, 1: everything)"
 
     def column_lines(self, most: int) -> Iterator[str]:
         """Yield at most so many lines about columns, one for each while there is room, the worst first."""

@@ -151,7 +151,7 @@ ATTACKS = {
         "largest probability to re-identify a target who may not be in the data",
     ),
     "candidates": ("Median case (prosecutor)", "one over the median size of the candidate set"),
-    "absence": ("No candidate", "share of targets whom no released person matches"),
+    "absence": ("No candidate", "share of targets that no released person matches"),
     "membership": (
         "Membership inference",
         "how much more often knowledge matches a person of the data than a person who does not exist",

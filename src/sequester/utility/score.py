@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One number about what a release is still good for: a share of which less is better, unless told."""
+    """One number about what a release is still good for: a share of which less is better by default."""
 
     value: float
     """The number."""

@@ -174,13 +174,13 @@ def _check_attributes(certificate: Certificate) -> list[str]:
     """Compare the attributes of persons with those that the parameters of the claim are about."""
     events, persons = certificate.columns.get(EVENTS, {}), certificate.columns.get(PERSONS, {})
     named = certificate.claim.get("persons", [])
-    told = [column for column, role in persons.items() if role in QUASI_ROLES]
+    quasi = [column for column, role in persons.items() if role in QUASI_ROLES]
     both = [column for column in persons if column != PERSON and column in events]
     return [
         *(f"column {safe_repr(column)} is in both tables" for column in both),
         *(
-            [f"claim.parameters.persons must be {safe_repr(told)}, it is {safe_repr(named)}"]
-            if named != told
+            [f"claim.parameters.persons must be {safe_repr(quasi)}, it is {safe_repr(named)}"]
+            if named != quasi
             else []
         ),
     ]

@@ -303,7 +303,7 @@ def _check_tree(tree: pl.DataFrame, released: set[str]) -> list[str]:
         return [f"there must be one node without a parent, {ROOT}; there are {safe_repr(roots)}"]
     orphans = [node for node, above in parent.items() if above is not None and above not in parent]
     if orphans:
-        return [f"the parent of node {safe_repr(orphans[0])} is no node"]
+        return [f"the parent of node {safe_repr(orphans[0])} is not a node"]
     unknown = sorted(released - parent.keys())
     if unknown:
         return [f"{len(unknown):,} released values are no node of it, for example {safe_repr(unknown[0])}"]

@@ -288,7 +288,7 @@ def _check_names(file: str, frame: pl.DataFrame) -> list[str]:
     names = frame[PERSON].gather(person_starts(frame[PERSON]))
     strange = names.filter(~names.str.contains(_NAME))
     if len(strange):
-        return [f"{file}: {safe_repr(strange[0])} is no pseudonym: those are p and hexadecimal digits"]
+        return [f"{file}: {safe_repr(strange[0])} is not a pseudonym: those are p and hexadecimal digits"]
     if not names.str.slice(1).str.zfill(16).is_sorted():
         return [f"{file}: persons do not stand in the order of their pseudonyms"]
     return []

@@ -159,7 +159,7 @@ class Project:
         """List what has to be decided before the data can be looked at as it is described."""
         document = self.document
         if not document:
-            yield "Choose the data first." if not self.text else f"{self.config.name} is not TOML."
+            yield "Choose the data first." if not self.text else f"{self.config.name} is not valid TOML."
             return
         for column in self.columns():
             if not column["role"]:

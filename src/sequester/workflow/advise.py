@@ -341,7 +341,7 @@ def _fitting(table: EventTable, *, k: int) -> tuple[dict[str, dict[str, object]]
             misfits[name] = "it needs one sequence per person, and trip makes several"
             continue
         if table.schema.purpose is not None and not method.takes_purpose:
-            misfits[name] = "it cannot be told a purpose"
+            misfits[name] = "it does not support a purpose"
             continue
         try:
             parameters = method.suggest(table, k=k)
@@ -511,8 +511,8 @@ def _runner_up(
 
 def _cautions(first: Recommendation, answers: Mapping[str, str]) -> list[str]:
     service = first.method.serves
-    told = {} if service is None else service.cautions
-    notes = [told[answer] for answer in answers.values() if answer in told]
+    cautions = {} if service is None else service.cautions
+    notes = [cautions[answer] for answer in answers.values() if answer in cautions]
     if PATTERNS in first.parameters:
         notes.append("you decide which patterns are secret")
     if answers[KEEP.name] == "yardstick":

@@ -148,7 +148,7 @@ def read_lists(path: Path) -> tuple[tuple[str, ...], ...]:
     ...     read_lists(path)
     (('sports car', 'travel'), ('truck',))
     """
-    text = read_text(path, megabytes=100, instead="it is no file of lists")
+    text = read_text(path, megabytes=100, instead="it is not a file of lists")
     lists: list[tuple[str, ...]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -461,8 +461,9 @@ def _value_at(given: Any, place: Place) -> Any:
 
 def _unknown(name: str, value: object, known: list[str], wrong: str) -> str:
     close = difflib.get_close_matches(wrong.lower(), known, n=1)
-    may_be = f"did you mean {close[0]}? Here may be" if close else "here may be"
-    return f"{name} = {toml_value(value)} is not a key; {may_be} {', '.join(known)}"
+    keys = f"did you mean {close[0]}? Keys here are" if close else "keys here are"
+    given = "" if isinstance(value, dict | list) else f" = {toml_value(value)}"
+    return f"{name}{given} is not a known key; {keys} {', '.join(known)}"
 
 
 def _wrong_kind(name: str, value: object, tags: list[str]) -> str:

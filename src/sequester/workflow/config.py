@@ -372,7 +372,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        msg = f"{path} is not TOML: {error}"
+        msg = f"{path} is not valid TOML: {error}"
         raise InputError(msg) from None
 
 

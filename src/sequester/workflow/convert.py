@@ -246,7 +246,7 @@ def to_csv(frame: pl.DataFrame, delimiter: str) -> tuple[bytes, list[str]]:
 
 
 def refuse_nested(frame: pl.DataFrame) -> None:
-    """Refuse a table with a cell that is no single value."""
+    """Refuse a table with a cell that is not a single value."""
     lines = [
         f"column {quoted(name)} holds {dtype}, which is not one text, number, date or truth value"
         for name, dtype in frame.schema.items()

@@ -198,7 +198,7 @@ def propose_schema(
         What nobody may learn about a person: columns, or families such as ``diag`` for ``diag_1`` and
         ``diag_2``. Nothing is sensitive unless it is named here.
     warn
-        Called with each doubt; unless told, a `SequesterWarning` is issued.
+        Called with each doubt; by default, a `SequesterWarning` is issued.
 
     Returns
     -------

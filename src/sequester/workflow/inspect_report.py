@@ -28,13 +28,13 @@ KINDS = {
 }
 """Kinds of background knowledge, in words."""
 BY_ATTRIBUTE = (
-    "The share of persons of whom some values of the attribute, of different events and in their order, fit "
-    "nobody else. Together: values of all attributes, in the worst kind of knowledge."
+    "The share of persons whom some values of the attribute, of different events and in order, single out. "
+    "Together: values of all attributes, in the worst kind of knowledge."
 )
 """What is counted of one attribute alone."""
 _WORST_CASE = (
     "The worst case over all background knowledge: a person counts if some of their own items, at most as "
-    "many as stated, match so few persons, themselves included."
+    "many as stated, match that few persons, themselves included."
 )
 _TOGETHER = " The trips of a person are looked at together, one after the other."
 
@@ -270,7 +270,7 @@ def _wrapped(text: str) -> list[str]:
 
 def _candidate_sets(kind: str, rows: list[Exposure], bar: str) -> Iterator[str]:
     yield f"  {kind}: {KINDS[kind]}"
-    header = ("fits nobody else", "fewer than 5", "fewer than 10")
+    header = ("singled out", "fewer than 5", "fewer than 10")
     yield from _table(header, {each.known: (each.unique, each.below_5, each.below_10) for each in rows}, bar)
     for each in rows:
         for pattern in each.worst[:_SHOWN_PATTERNS]:
@@ -318,7 +318,7 @@ def _table(header: tuple[str, ...], shares: Mapping[int, tuple[Proportion, ...]]
 
 
 _PLOTTED_ATTRIBUTES = 8
-_RISK = ("knows", "kind", "fits nobody else", "fewer than 5", "fewer than 10")
+_RISK = ("knows", "kind", "singled out", "fewer than 5", "fewer than 10")
 
 
 def page(inspection: Inspection) -> str:
@@ -516,7 +516,7 @@ def _confidence_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
     )
     yield Section(
         title="Items that allow the most confident inference",
-        header=("items", "kind", "persons", "of whom have", "share"),
+        header=("items", "kind", "persons", "with the value", "share"),
         rows=tuple(
             (
                 knowledge(pattern, each.kind),

@@ -95,7 +95,7 @@ def test_tables_are_refused_all_at_once(method):
 def test_a_weight_that_is_none_is_refused_by_its_row(method):
     frame = pl.DataFrame({"u": ["x"] * 2, "n": [1, 2], "page": ["a", "b"], "w": ["1.5", "-2"]})
     schema = Schema(person="u", order="n", symbol=Symbol("page", taxonomy(TREE)), weight="w")
-    with pytest.raises(SchemaError, match=r"column 'w': '-2' is no weight, .* \(row 2\)"):
+    with pytest.raises(SchemaError, match=r"column 'w': '-2' is not a weight, .* \(row 2\)"):
         method(patterns=[["a", "b"]], weight="w").apply(EventTable(frame, schema))
 
 

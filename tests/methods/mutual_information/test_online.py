@@ -157,7 +157,7 @@ def test_the_loss_is_compared_with_offline_on_the_same_sequence():
 
 def test_a_symbol_outside_the_taxonomy_and_one_after_the_end_are_refused():
     online = OnlineTopDown(taxonomy(TREES["flat"]), patterns=[("a", "b")], window=2, max_leakage_bits=0.5)
-    with pytest.raises(InputError, match="symbol 'z' is no leaf of the taxonomy"):
+    with pytest.raises(InputError, match="symbol 'z' is not a leaf of the taxonomy"):
         online.push("z")
     assert online.finish() == []
     assert online.loss_per_symbol == 0

@@ -142,7 +142,7 @@ def test_files_show_trips_and_the_original_persons(city, tmp_path):
     assert "<polygon" in page
     assert "so many trips match" in page  # the level is counted from the files
     assert (tmp_path / "out" / "internal" / "report.html").read_text().count("Visits per region, before") >= 1
-    # One person behind all the trips: the files cannot tell, the house can.
+    # One person behind all the trips: the files cannot tell, the publisher can.
     who = tmp_path / "out" / "internal" / "pseudonyms.parquet"
     known = pl.read_parquet(who)
     rows = owned(release.table)

@@ -152,7 +152,7 @@ def reason(name, values):
         ("x", [None, None], "is always empty"),
         ("x", ["", ""], "is always empty"),
         ("lifecycle", ["complete", "complete"], "is always 'complete', which says nothing"),
-        ("x", [[1], [2]], "holds List(Int64), which is no single value"),
+        ("x", [[1], [2]], "holds List(Int64), which is not a single value"),
         ("group", ["a", "b"], "a release has a column 'group' of its own"),
     ],
 )

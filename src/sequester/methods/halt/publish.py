@@ -423,10 +423,10 @@ def reasons_of(method: KCPMethod, changes: pl.LazyFrame, table: EventTable) -> t
             tree = table.hierarchies.get(str(column))
             level, height = rows["level"][0], 1 if tree is None else tree.height
             thresholds = f"k = {method.k:,}, c = {method.c}, p = {method.p:,}"
-            least = " with what is suppressed beside them" if method.suppresses_how else ""
+            least = ", suppression included" if method.suppresses_how else ""
             text = (
-                f"{column}: {values} coarser, at level {level} of {height}. Of the levels that were found to "
-                f"keep {thresholds}, these lose least{least}."
+                f"{column}: {values} coarser, at level {level} of {height}. Of all combinations of levels "
+                f"that were tried and keep {thresholds}, this one loses least{least}."
             )
         elif what == HELD_BACK:
             text = (

@@ -212,8 +212,8 @@ def read_weights(table: EventTable) -> Numbers | None:
     if wrong.any():
         first = int(wrong.argmax())
         msg = (
-            f"column {table.schema.weight!r}: {given[first]!r} is no weight, which is a number of at least 0 "
-            f"(row {table.rows[first]})"
+            f"column {table.schema.weight!r}: {given[first]!r} is not a weight, which is a number of at "
+            f"least 0 (row {table.rows[first]})"
         )
         raise SchemaError(msg)
     return weights

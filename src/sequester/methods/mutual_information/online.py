@@ -407,7 +407,7 @@ class OnlineTopDown:
             msg = "the stream is finished, and no symbol can follow"
             raise ParameterError(msg)
         if symbol not in self._leaves:
-            msg = f"symbol {quoted(symbol)} is no leaf of the taxonomy"
+            msg = f"symbol {quoted(symbol)} is not a leaf of the taxonomy"
             raise InputError(msg)
         self._pending.append(symbol)
         return [self._release()] if len(self._pending) > self._window else []

@@ -288,7 +288,7 @@ class BFP2kA(PrefixMethod):
             "complete": (GOOD, "persons with rare sequences are moved to a common path instead of left out"),
             "counts": (GOOD, "nearly as many persons as before have the common paths"),
         },
-        more={"all": "whatever part of a sequence is known, all of it included, it fits k persons or nobody"},
+        more={"all": "whatever part of a sequence is known, or all of it, matches k persons or none"},
     )
 
     strict: bool = True
@@ -430,7 +430,7 @@ class PrefixPruning(PrefixMethod):
             "patterns": (FAIR, "common sequences stay as they are, and others are missing"),
             "yardstick": (BEST, "it only leaves out, which shows what moving to another path is worth"),
         },
-        more={"all": "whatever part of a sequence is known, all of it included, it fits k persons or nobody"},
+        more={"all": "whatever part of a sequence is known, or all of it, matches k persons or none"},
     )
 
     @property

@@ -559,7 +559,7 @@ def _stands(found: Comparison, place: int) -> Iterator[str]:
     if place in found.local_optima:
         yield "better than both neighbours"
     if place != found.recommended and not found.told_apart(place):
-        yield "risk not told apart from the recommended one"
+        yield "risk not distinguishable from the recommended one"
 
 
 def _sections(found: Comparison) -> Iterator[Section]:
@@ -614,16 +614,16 @@ def _sections(found: Comparison) -> Iterator[Section]:
 
 
 ADVERSARIES = {
-    "found": "share of persons expected to be found",
-    "marketer": "mean chance to find a person who is known to be in the release",
-    "prosecutor": "largest chance to find a person who is known to be in the release",
-    "journalist": "largest chance to find a person, who may not be in the release",
-    "candidates": "one over the median number of persons who fit",
-    "unique": "share of persons whom nobody else fits",
-    "absence": "share of persons whom nobody in the release fits",
-    "membership": "advantage in telling who is in the data",
+    "found": "expected share of persons re-identified",
+    "marketer": "mean chance to re-identify a person who is known to be in the release",
+    "prosecutor": "largest chance to re-identify a person who is known to be in the release",
+    "journalist": "largest chance to re-identify a person who may not be in the release",
+    "candidates": "1 / the median size of candidate sets",
+    "unique": "share of persons who are singled out",
+    "absence": "share of persons without a candidate in the release",
+    "membership": "advantage of guessing who is in the data",
     "guess": "mean chance to guess a protected value",
-    "confidence": "largest share of one protected value among those who fit",
+    "confidence": "largest share of one protected value in a candidate set",
     "at_risk": "largest share of protected values among those who fit",
     RECORDS: "mean chance to guess a record's sensitive value",
 }

@@ -77,7 +77,7 @@ def read_settings(texts: Iterable[str]) -> dict[str, list[Any]]:
             try:
                 read[given[1]] = _different(_values(given[2].strip()))
             except ValueError:
-                lines.append(f"--set {given[1]}: {given[2]!r} is no list of values such as 2,5,10")
+                lines.append(f"--set {given[1]}: {given[2]!r} is not a list of values such as 2,5,10")
     if lines:
         raise InputError(*lines)
     return read

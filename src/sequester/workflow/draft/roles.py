@@ -156,7 +156,7 @@ _PATTERNS = {what: re.compile(pattern) for what, pattern in _LOOKS.items()}
 def reason_to_drop(column: Column) -> str | None:
     """Explain why a column should not leave; None where nothing speaks against it."""
     if not column.is_plain:
-        return f"holds {column.series.dtype}, which is no single value"
+        return f"holds {column.series.dtype}, which is not a single value"
     if not column.n_distinct:
         return "is always empty"
     if column.n_distinct == 1 and not column.n_missing:
