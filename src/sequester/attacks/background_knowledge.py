@@ -108,6 +108,11 @@ class TargetPool:
     """Person ``i`` has the values ``value_offsets[i]`` to ``value_offsets[i + 1]``."""
     _holders: list[Counts] = field(default_factory=list, repr=False)
 
+    @property
+    def n_of_persons(self) -> int:
+        """How many of the first columns are attributes of persons, which only first events have."""
+        return n_of_persons(self.table, self.domain)
+
     @classmethod
     def of(cls, table: EventTable, domain: Domain) -> TargetPool:
         """Read a table whose labels are all nodes of the domain."""
@@ -164,18 +169,8 @@ class TargetPool:
         level, those above protected values included.
         """
         n_items = known - (kind in ("count", "negative"))
-        if n_items < 1:
-            nobody = np.empty(0, np.int64)
-            anchors = Anchors(nobody, nobody, nobody, nobody, nobody.astype(np.bool_))
-        else:
-            anchors = _find_anchors(
-                self,
-                is_wanted=_wanted(kind, self.domain),
-                coarser=kind in COARSER,
-                most=targets if known == 1 else min(targets, MOST),
-                each=1 if known == 1 else HOLDERS,
-                rng=rng,
-            )
+        most, each = (targets, 1) if known == 1 else (min(targets, MOST), HOLDERS)
+        anchors = _find_anchors(self, kind, most=most if n_items else 0, each=each, rng=rng)
         task = Draw(kind, known, anchors.persons, self, rng)
         events, columns = _choose(task, anchors, max(n_items, 1))
         if kind in COARSER:
@@ -250,16 +245,6 @@ class Draw:
     strangers: bool = False
 
     @property
-    def domain(self) -> Domain:
-        """The trees."""
-        return self.pool.domain
-
-    @property
-    def table(self) -> EventTable:
-        """The persons and their events."""
-        return self.pool.table
-
-    @property
     def starts(self) -> Counts:
         """The first event of each person."""
         return self.pool.table.person_offsets[self.persons]
@@ -281,11 +266,11 @@ class Draw:
             at = self.rng.integers(0, len(self.pool.cells), at.shape)
         shown = self.pool.cells[at, columns]
         if depths is not None:
-            shown = self.domain.lift(shown, depths)
+            shown = self.pool.domain.lift(shown, depths)
         nodes = np.where(is_there, shown, -1)
-        is_item = self.domain.is_item
+        is_item = self.pool.domain.is_item
         if self.kind == "other_sensitive":
-            is_item = is_item | VALUES[self.kind](self.domain)
+            is_item = is_item | VALUES[self.kind](self.pool.domain)
         nodes[is_there] = np.where(is_item[nodes[is_there]], nodes[is_there], -1)
         days = np.zeros(nodes.shape, np.int64)
         if self.kind == "gaps":
@@ -307,19 +292,14 @@ class Draw:
             last_code=nothing,
         )
 
-    @property
-    def n_of_persons(self) -> int:
-        """How many of the first columns are attributes of persons, which only first events have."""
-        return n_of_persons(self.table, self.domain)
-
     def some_columns(self, events: Counts) -> Counts:
         """Draw a column of the symbol or the quasi-identifiers for each item of an event that has it."""
-        n_own = self.n_of_persons
-        columns = self.rng.integers(n_own, max(self.domain.n_open, n_own + 1), events.shape)
-        if not self.table.of_persons:
+        n_own = self.pool.n_of_persons
+        columns = self.rng.integers(n_own, max(self.pool.domain.n_open, n_own + 1), events.shape)
+        if not self.pool.table.of_persons:
             return columns
         attributes = self.rng.integers(0, max(n_own, 1), events.shape)
-        return np.where(events == 0, attributes, np.minimum(columns, self.domain.n_open - 1))
+        return np.where(events == 0, attributes, np.minimum(columns, self.pool.domain.n_open - 1))
 
 
 def distinct_draws(sizes: Counts, n_draws: int, rng: np.random.Generator) -> Counts:
@@ -356,7 +336,7 @@ def _ordered(task: Draw, n_items: int) -> BackgroundKnowledge:
 
 def _later(task: Draw, n_items: int) -> Counts:
     """Draw events without those that hold attributes of persons, which have no time."""
-    n_before = int(bool(task.table.of_persons))
+    n_before = int(bool(task.pool.table.of_persons))
     events = distinct_draws(task.lengths - n_before, n_items, task.rng)
     return np.where(events < 0, -1, events + n_before)
 
@@ -367,7 +347,7 @@ def _gaps(task: Draw) -> BackgroundKnowledge:
 
 
 def _demographics(task: Draw) -> BackgroundKnowledge:
-    columns = distinct_draws(np.full(len(task.persons), task.n_of_persons), task.known, task.rng)
+    columns = distinct_draws(np.full(len(task.persons), task.pool.n_of_persons), task.known, task.rng)
     return task.take(np.where(columns < 0, -1, 0), np.maximum(columns, 0))
 
 
@@ -378,9 +358,9 @@ def _demographics_events(task: Draw) -> BackgroundKnowledge:
 
 
 def _anywhere(task: Draw, n_items: int) -> BackgroundKnowledge:
-    n_own = task.n_of_persons
-    n_columns = task.domain.n_open - n_own
-    n_before = int(bool(task.table.of_persons))
+    n_own = task.pool.n_of_persons
+    n_columns = task.pool.domain.n_open - n_own
+    n_before = int(bool(task.pool.table.of_persons))
     drawn = distinct_draws((task.lengths - n_before) * n_columns + n_own, n_items, task.rng)
     # Attributes of the person come first, then the values of each event.
     later = np.maximum(drawn - n_own, 0)
@@ -399,27 +379,27 @@ def _consecutive(task: Draw) -> BackgroundKnowledge:
 
 
 def _event(task: Draw) -> BackgroundKnowledge:
-    if task.table.of_persons:
+    if task.pool.table.of_persons:
         # As many attributes of the person, or values of one event, as there are.
-        event, n_own = task.rng.integers(0, task.lengths), task.n_of_persons
-        sizes = np.where(event == 0, n_own, task.domain.n_open - n_own)
+        event, n_own = task.rng.integers(0, task.lengths), task.pool.n_of_persons
+        sizes = np.where(event == 0, n_own, task.pool.domain.n_open - n_own)
         columns = distinct_draws(sizes, task.known, task.rng)
         is_none = columns < 0
         columns = np.where(is_none, 0, columns + np.where(event == 0, 0, n_own)[:, None])
         return task.take(np.where(is_none, -1, event[:, None]), columns)
-    n_columns = np.full(len(task.persons), task.domain.n_open)
+    n_columns = np.full(len(task.persons), task.pool.domain.n_open)
     return _of_one_event(task, distinct_draws(n_columns, task.known, task.rng))
 
 
 def _kept(task: Draw) -> BackgroundKnowledge:
-    domain = task.domain
+    domain = task.pool.domain
     n_kept = len(domain.columns) - domain.n_covered
     columns = distinct_draws(np.full(len(task.persons), n_kept), task.known, task.rng)
     return _of_one_event(task, np.where(columns < 0, -1, columns + domain.n_covered))
 
 
 def _released(task: Draw) -> BackgroundKnowledge:
-    domain = task.domain
+    domain = task.pool.domain
     n_columns = len(domain.columns)
     first = task.rng.integers(domain.n_open, n_columns, (len(task.persons), 1))
     others = distinct_draws(np.full(len(task.persons), n_columns - 1), task.known - 1, task.rng)
@@ -442,7 +422,7 @@ def _generalized(task: Draw) -> BackgroundKnowledge:
 
 def some_depths(task: Draw, columns: Counts) -> Counts:
     """Draw how coarse each item is known: one attribute at one level, or with ``mixed`` each item apart."""
-    heights = np.array([tree.height for tree in task.domain.trees])
+    heights = np.array([tree.height for tree in task.pool.domain.trees])
     depths: Counts
     if task.kind == "mixed":
         depths = task.rng.integers(1, heights[columns] + 1)
@@ -459,10 +439,10 @@ def _count(task: Draw) -> BackgroundKnowledge:
 def _negative(task: Draw) -> BackgroundKnowledge:
     """Add the value of somebody's event, or something above it, that the person never had."""
     knowledge = _ordered(task, task.known - 1)
-    domain, rng, cells = task.domain, task.rng, task.pool.cells
+    domain, rng, cells = task.pool.domain, task.rng, task.pool.cells
     never = knowledge.never.copy()
     heights = np.array([tree.height for tree in domain.trees])
-    events, offsets = gather_rows(cells, task.table.person_offsets, task.persons)
+    events, offsets = gather_rows(cells, task.pool.table.person_offsets, task.persons)
     owners = owners_of(offsets)
     for _ in range(_TRIES):
         columns = rng.integers(0, domain.n_open, len(knowledge))
@@ -478,9 +458,9 @@ def _negative(task: Draw) -> BackgroundKnowledge:
 def _some_values(task: Draw, persons: Counts) -> tuple[Counts, Counts]:
     """Draw a cell of each person with a value that a piece of the kind begins with: event and column."""
     n_columns = task.pool.cells.shape[1]
-    wanted = np.flatnonzero(VALUES[task.kind](task.domain)[task.pool.cells].ravel())
+    wanted = np.flatnonzero(VALUES[task.kind](task.pool.domain)[task.pool.cells].ravel())
     first, stop = (
-        np.searchsorted(wanted, task.table.person_offsets[persons + step] * n_columns) for step in (0, 1)
+        np.searchsorted(wanted, task.pool.table.person_offsets[persons + step] * n_columns) for step in (0, 1)
     )
     return np.divmod(wanted[first + task.rng.integers(0, stop - first)], n_columns)
 
@@ -506,8 +486,8 @@ def beginning_with(
         nodes=nodes,
         days=still.astype(np.int64),
         places=still,
-        value_code=task.domain.value_of[value],
-        last_code=task.domain.value_of[value],
+        value_code=task.pool.domain.value_of[value],
+        last_code=task.pool.domain.value_of[value],
     )
 
 
@@ -528,7 +508,7 @@ def with_other(
     columns = np.concatenate([own_columns[:, None], columns], axis=1)
     order = np.argsort(np.where(events < 0, np.iinfo(np.int64).max, events), axis=1, kind="stable")
     events, columns = (np.take_along_axis(each, order, 1) for each in (events, columns))
-    first, last = task.domain.values_of_columns[own_columns].T.astype(np.int32)
+    first, last = task.pool.domain.values_of_columns[own_columns].T.astype(np.int32)
     return replace(task.take(events, columns), value_code=first, last_code=last)
 
 
@@ -566,19 +546,13 @@ def _wanted(kind: KnowledgeKind, domain: Domain) -> Mask:
 
 
 def _find_anchors(
-    pool: TargetPool,
-    *,
-    is_wanted: Mask,
-    coarser: bool,
-    most: int,
-    each: int,
-    rng: np.random.Generator,
+    pool: TargetPool, kind: KnowledgeKind, *, most: int, each: int, rng: np.random.Generator
 ) -> Anchors:
-    """Find the rarest items that are wanted, and up to so many holders of each."""
+    """Find the rarest items that the rare one of a piece may be, and up to so many holders of each."""
     table, cells, domain, holders = pool.table, pool.cells, pool.domain, pool.holders()
-    n_columns = cells.shape[1]
+    n_columns, coarser = cells.shape[1], kind in COARSER
     owners = owners_of(table.person_offsets)
-    is_shown = is_wanted & (holders > 0)
+    is_shown = _wanted(kind, domain) & (holders > 0)
     if not coarser:
         is_shown &= np.bincount(cells.ravel(), minlength=domain.n_nodes) > 0
     nodes = np.flatnonzero(is_shown)
@@ -627,15 +601,15 @@ def _find_anchors(
 def _choose(task: Draw, anchors: Anchors, n_items: int) -> tuple[Counts, Counts]:
     """Choose the cells of each piece, as its kind has them: the anchor, and the rarest others or any."""
     n_rows, holders = len(anchors.persons), task.pool.holders()
-    low, high = _columns_of(task.kind, task.domain)
+    low, high = _columns_of(task.kind, task.pool.domain)
     events, columns = np.full((n_rows, n_items), -1), np.zeros((n_rows, n_items), np.int64)
     for row in range(n_rows):
         start, length = int(task.starts[row]), int(task.lengths[row])
         at, column = int(anchors.events[row]), int(anchors.columns[row])
         own = task.pool.cells[start : start + length, low:high]
         ranks = holders[own] if anchors.by_rarity[row] else task.rng.integers(0, 1 << 30, own.shape)
-        is_item = task.domain.is_item[own] | (task.kind in COARSER)
-        ranks = np.where(is_item & (own < task.domain.nothing), ranks, _NEVER)
+        is_item = task.pool.domain.is_item[own] | (task.kind in COARSER)
+        ranks = np.where(is_item & (own < task.pool.domain.nothing), ranks, _NEVER)
         if low <= column < high:
             ranks[at, column - low] = -1
         if task.kind in ("event", *BEYOND):

@@ -132,14 +132,7 @@ def explain(
         return Explanation(reasons=reasons, notes=tuple(notes), fresh_loss=fresh_loss)
     progress(0.05, "searching for rare persons and values")
     began = working_time()
-    offers, why = find_offers(
-        original,
-        method,
-        seed=release.seed,
-        seconds=seconds / 2,
-        persons=method.trial_persons,
-        events=MOST_EVENTS,
-    )
+    offers, why = find_offers(original, method, seed=release.seed, seconds=seconds / 2)
     left = max(seconds - (working_time() - began), 0.0)
     relaxations, notes = find_relaxations(release, original, method, left, progress)
     progress(1.0, "explained")
@@ -277,7 +270,7 @@ def find_suspects(table: EventTable, k: int) -> Iterator[Suspects]:
 
 
 def find_offers(
-    table: EventTable, method: Method, *, seed: str, seconds: float, persons: int, events: int
+    table: EventTable, method: Method, *, seed: str, seconds: float
 ) -> tuple[list[Offer], list[str]]:
     """Return what could be left out, repaired or grouped, each tried, and what there was no time for."""
     k = getattr(method, "k", None)
@@ -287,7 +280,9 @@ def find_offers(
     if not found:
         return [], []
     together = np.logical_or.reduce([each.persons for each in found])
-    sample = _with_suspects(table, together, persons=persons, events=events, seed=seed)
+    # Everybody, or suspects and others drawn at random where there are too many.
+    drawn = table.sample(persons=method.trial_persons, events=MOST_EVENTS, seed=seed)
+    sample = together | table.persons.is_in(drawn.persons.implode()).to_numpy()
     deadline = working_time() + seconds
 
     def loss(tried: EventTable) -> float | None:
@@ -384,12 +379,3 @@ def _with_node(table: EventTable, column: str, rare: tuple[str, ...]) -> EventTa
         hierarchies={**table.hierarchies, column: grown},
         schema=with_quasi(table.schema, {column: changed}),
     )
-
-
-def _with_suspects(table: EventTable, suspects: Mask, *, persons: int, events: int, seed: str) -> Mask:
-    """Return a mask of everybody, or of suspects and others drawn at random where there are too many."""
-    if table.n_persons <= persons and table.n_events <= events:
-        return np.ones(table.n_persons, np.bool_)
-    drawn = set(table.sample(persons=persons, events=events, seed=seed).persons.to_list())
-    chosen = np.array([key in drawn for key in table.persons], np.bool_)
-    return chosen | suspects

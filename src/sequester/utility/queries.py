@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,8 +124,21 @@ class QueryError:
         sequences = released.sequences if isinstance(released, EventTable) else released
         columns = _columns_of(self.queries, original, sequences)
         histories = _Histories.of(sequences, columns)
-        tables = _ChanceTables(original, sequences, columns)
-        asked = [[tables.conditions(event) for event in query.events] for query in self.queries]
+
+        @cache
+        def chances(name: str, column: str, labels: tuple[str, ...]) -> Amounts:
+            """Return how likely each code of a column is what is asked for."""
+            tree = original.hierarchies.get(column) if _has_nodes(name, original) else None
+            return _chances(sequences.codebooks[column].labels, labels, tree)
+
+        def conditions(event: Mapping[str, tuple[str, ...]]) -> list[Condition]:
+            """Return what an event must have."""
+            return [
+                [(columns[each], chances(name, each, tuple(labels))) for each in _sources(name, original)]
+                for name, labels in event.items()
+            ]
+
+        asked = [[conditions(event) for event in query.events] for query in self.queries]
         engine = engine or LocalEngine()
         parts = engine.map(
             _expect,
@@ -213,33 +227,6 @@ def _columns_of(queries: Sequence[Query], original: EventTable, sequences: Seque
         msg = f"queries ask for {quoted(missing[0])}, and the release has no such column"
         raise ParameterError(msg)
     return {name: place for place, name in enumerate(names)}
-
-
-@dataclass(frozen=True, slots=True)
-class _ChanceTables:
-    """Looks up how likely each code of a column is what queries ask for, and remembers it."""
-
-    original: EventTable
-    sequences: Sequences
-    columns: Mapping[str, int]
-    known: dict[tuple[str, str, tuple[str, ...]], Amounts] = field(default_factory=dict)
-
-    def conditions(self, event: Mapping[str, tuple[str, ...]]) -> list[Condition]:
-        """Return what an event must have."""
-        return [
-            [
-                (self.columns[column], self._table(name, column, tuple(labels)))
-                for column in _sources(name, self.original)
-            ]
-            for name, labels in event.items()
-        ]
-
-    def _table(self, name: str, column: str, labels: tuple[str, ...]) -> Amounts:
-        key = name, column, labels
-        if key not in self.known:
-            tree = self.original.hierarchies.get(column) if _has_nodes(name, self.original) else None
-            self.known[key] = _chances(self.sequences.codebooks[column].labels, labels, tree)
-        return self.known[key]
 
 
 @dataclass(frozen=True, slots=True)
