@@ -118,7 +118,20 @@ class Sequences:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], *, column: str = SYMBOL) -> Sequences:
-        """Make symbol sequences of one row per person, a row being a string or a list of labels."""
+        """Make symbol sequences of one row per person, a row being a string or a list of labels.
+
+        Parameters
+        ----------
+        rows
+            One row of labels per person.
+        column
+            The name of the symbol.
+
+        Returns
+        -------
+        Sequences
+            The rows, in codes.
+        """
         rows = [tuple(row) for row in rows]
         book = Codebook.of(label for row in rows for label in row)
         offsets = offsets_of([len(row) for row in rows])
@@ -236,7 +249,18 @@ class Sequences:
         )
 
     def to_rows(self, column: str | None = None) -> list[tuple[str, ...]]:
-        """Return each person's labels, in order."""
+        """Return each person's labels, in order.
+
+        Parameters
+        ----------
+        column
+            A column; the symbol by default.
+
+        Returns
+        -------
+        list of tuple
+            One row of labels per person.
+        """
         column = column or self.symbol
         labels = self.codebooks[column].decode(self.columns[column])
         bounds = self.person_offsets.tolist()
@@ -303,7 +327,18 @@ class Sequences:
         return codes, offsets
 
     def distinct(self, column: str | None = None) -> Distinct:
-        """Fold equal sequences of an attribute into weighted ones, sorted; the answer is kept."""
+        """Fold equal sequences of an attribute into weighted ones, sorted; the answer is kept.
+
+        Parameters
+        ----------
+        column
+            A column; the symbol by default.
+
+        Returns
+        -------
+        Distinct
+            The distinct rows, and which one each person has.
+        """
         column = column or self.symbol
         if column not in self._folded:
             self._folded[column] = self._fold(self.columns[column])

@@ -203,6 +203,16 @@ class Hierarchy:
     def from_paths(cls, paths: Iterable[Sequence[str]]) -> Hierarchy:
         """Make a tree of one path per leaf: the leaf first, the root last or left out.
 
+        Parameters
+        ----------
+        paths
+            One path per leaf.
+
+        Returns
+        -------
+        Hierarchy
+            The tree.
+
         Examples
         --------
         >>> Hierarchy.from_paths([["56001", "56***"], ["56002", "56***"], ["7", "*"]]).labels
@@ -214,6 +224,16 @@ class Hierarchy:
     def from_edges(cls, pairs: Iterable[tuple[str, str]]) -> Hierarchy:
         """Make a tree of ``(child, parent)`` pairs; what has no parent goes under the root.
 
+        Parameters
+        ----------
+        pairs
+            Each label with its parent.
+
+        Returns
+        -------
+        Hierarchy
+            The tree.
+
         Examples
         --------
         >>> Hierarchy.from_edges([("flu", "acute"), ("cold", "acute")]).labels
@@ -224,12 +244,33 @@ class Hierarchy:
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, object]) -> Hierarchy:
-        """Make a tree of nested tables: a group holds a table of groups or a list of leaves."""
+        """Make a tree of nested tables: a group holds a table of groups or a list of leaves.
+
+        Parameters
+        ----------
+        tree
+            Group to its groups or leaves.
+
+        Returns
+        -------
+        Hierarchy
+            The tree.
+        """
         return cls.from_outline(examine_nested(tree, Origin("tree")))
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> Hierarchy:
         """Make the tree that `to_frame` or `above` wrote, leaf counts as they are given.
+
+        Parameters
+        ----------
+        frame
+            Nodes with parent and number of leaves.
+
+        Returns
+        -------
+        Hierarchy
+            The tree, or the part of it that was written.
 
         Examples
         --------
@@ -265,22 +306,68 @@ class Hierarchy:
 
     @staticmethod
     def mask(levels: int | Sequence[int]) -> HierarchyBuilder:
-        """Keep the first characters, as many as each level says: ``56***``. See `Masked`."""
+        """Keep the first characters, as many as each level says: ``56***``. See `Masked`.
+
+        Parameters
+        ----------
+        levels
+            Characters that each level keeps, finest first.
+
+        Returns
+        -------
+        HierarchyBuilder
+            What makes the tree once the values of the column are known.
+        """
         return KindBuilder(Masked(levels))
 
     @staticmethod
     def intervals(width: float | Sequence[float], origin: float = 0) -> HierarchyBuilder:
-        """Group numbers in ranges of equal width: ``[0:6]``. See `Intervals`."""
+        """Group numbers in ranges of equal width: ``[0:6]``. See `Intervals`.
+
+        Parameters
+        ----------
+        width
+            Width of the ranges of each level, finest first.
+        origin
+            Where a range begins.
+
+        Returns
+        -------
+        HierarchyBuilder
+            What makes the tree once the values of the column are known.
+        """
         return KindBuilder(Intervals(width, origin))
 
     @staticmethod
     def dates(levels: str | Sequence[str]) -> HierarchyBuilder:
-        """Shorten dates to day, month, quarter, year: ``2009-Q1``. See `Dates`."""
+        """Shorten dates to day, month, quarter, year: ``2009-Q1``. See `Dates`.
+
+        Parameters
+        ----------
+        levels
+            ``day``, ``month``, ``quarter`` or ``year``, finest first.
+
+        Returns
+        -------
+        HierarchyBuilder
+            What makes the tree once the values of the column are known.
+        """
         return KindBuilder(Dates(levels))
 
     @staticmethod
     def quantiles(bins: int | Sequence[int]) -> HierarchyBuilder:
-        """Group numbers in ranges that hold about equally many: ``[20:64]``. See `Quantiles`."""
+        """Group numbers in ranges that hold about equally many: ``[20:64]``. See `Quantiles`.
+
+        Parameters
+        ----------
+        bins
+            Number of ranges of each level, finest first.
+
+        Returns
+        -------
+        HierarchyBuilder
+            What makes the tree once the values of the column are known.
+        """
         return KindBuilder(Quantiles(bins))
 
     @staticmethod
@@ -290,7 +377,18 @@ class Hierarchy:
 
     @staticmethod
     def tree(tree: Mapping[str, object]) -> HierarchyBuilder:
-        """Read the tree from nested tables. See `Tree`."""
+        """Read the tree from nested tables. See `Tree`.
+
+        Parameters
+        ----------
+        tree
+            Group to its groups or leaves.
+
+        Returns
+        -------
+        HierarchyBuilder
+            What makes the tree once the values of the column are known.
+        """
         return KindBuilder(Tree(tree))
 
     @staticmethod
@@ -300,7 +398,18 @@ class Hierarchy:
 
     @staticmethod
     def h3(resolutions: int | Sequence[int]) -> HierarchyBuilder:
-        """Generalize H3 cells to their parents; needs the extra ``geo``. See `H3Cells`."""
+        """Generalize H3 cells to their parents; needs the extra ``geo``. See `H3Cells`.
+
+        Parameters
+        ----------
+        resolutions
+            Resolution of each level, finest first.
+
+        Returns
+        -------
+        HierarchyBuilder
+            What makes the tree once the values of the column are known.
+        """
         return KindBuilder(H3Cells(resolutions))
 
     @staticmethod
@@ -308,6 +417,18 @@ class Hierarchy:
         """Read the tree from a file: ARX (``leaf;level1;...;*``) or edges (``child,parent``).
 
         See `ArxFile` and `EdgesFile`.
+
+        Parameters
+        ----------
+        path
+            The file.
+        format
+            What the file holds.
+
+        Returns
+        -------
+        HierarchyBuilder
+            What makes the tree once the values of the column are known.
         """
         return KindBuilder(hierarchy_file(path, format))
 
@@ -351,6 +472,16 @@ class Hierarchy:
 
         `kind` is ``information-loss``, ``linear`` or ``exponential``.
 
+        Parameters
+        ----------
+        kind
+            ``information-loss``, ``linear`` or ``exponential``.
+
+        Returns
+        -------
+        numpy array
+            One number per node; 0 is a leaf.
+
         Examples
         --------
         >>> ill = Hierarchy.from_tree({"acute": ["flu", "cold"], "asthma": {}})
@@ -367,7 +498,18 @@ class Hierarchy:
         return {label: node for node, label in enumerate(self.labels)}
 
     def node(self, label: str) -> int:
-        """Find the node of a label; an unknown one is refused by name."""
+        """Find the node of a label; an unknown one is refused by name.
+
+        Parameters
+        ----------
+        label
+            A label of the hierarchy.
+
+        Returns
+        -------
+        int
+            Its node.
+        """
         try:
             return self._node_of[label]
         except KeyError:
@@ -398,13 +540,37 @@ class Hierarchy:
         return column.replace_strict(found).to_numpy().astype(np.int32) if labels else np.empty(0, np.int32)
 
     def lca(self, a: int, b: int) -> int:
-        """Find the lowest node that lies at or above both nodes."""
+        """Find the lowest node that lies at or above both nodes.
+
+        Parameters
+        ----------
+        a
+            A node.
+        b
+            Another one.
+
+        Returns
+        -------
+        int
+            The node.
+        """
         while not a <= b < self.subtree_end[a]:
             a = int(self.parent[a])
         return a
 
     def children(self, node: int) -> list[int]:
-        """List the nodes directly below a node."""
+        """List the nodes directly below a node.
+
+        Parameters
+        ----------
+        node
+            A node.
+
+        Returns
+        -------
+        list of int
+            Its children, in node order.
+        """
         below = []
         child = node + 1
         while child < self.subtree_end[node]:
@@ -413,14 +579,38 @@ class Hierarchy:
         return below
 
     def ancestors(self, node: int) -> list[int]:
-        """List the node and what lies above it, up to the root."""
+        """List the node and what lies above it, up to the root.
+
+        Parameters
+        ----------
+        node
+            A node.
+
+        Returns
+        -------
+        list of int
+            From the node to the root.
+        """
         above = [node]
         while above[-1]:
             above.append(int(self.parent[above[-1]]))
         return above
 
     def generalize(self, label: str, level: int) -> str:
-        """Return the label at a generalization level, 0 to `height`."""
+        """Return the label at a generalization level, 0 to `height`.
+
+        Parameters
+        ----------
+        label
+            A label of the hierarchy.
+        level
+            Steps from the leaf towards the root.
+
+        Returns
+        -------
+        str
+            The label there.
+        """
         self._check_level(level)
         return self.labels[int(self.levels[level, self.node(label)])]
 
@@ -440,6 +630,16 @@ class Hierarchy:
 
     def above(self, labels: Iterable[str]) -> pl.DataFrame:
         """List the given nodes and those above them, and nothing below: what a recipient may see.
+
+        Parameters
+        ----------
+        labels
+            Nodes of the hierarchy.
+
+        Returns
+        -------
+        polars.DataFrame
+            Nodes with parent and number of leaves.
 
         Examples
         --------
@@ -461,7 +661,13 @@ class Hierarchy:
         return [tuple(self.labels[node] for node in self.levels[:, leaf]) for leaf in self.leaf_nodes]
 
     def write_arx(self, path: str | Path) -> None:
-        """Write the tree as an ARX hierarchy: ``;`` between cells, one row per leaf, the root last."""
+        """Write the tree as an ARX hierarchy: ``;`` between cells, one row per leaf, the root last.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+        """
         write_hierarchy_rows(path, self.arx_rows())
 
     def __len__(self) -> int:

@@ -60,10 +60,11 @@ class Holders:
         elif worst is not None:
             name = self.names[worst]
             what = "a protected value" if name is None else f"{name[0]} = {name[1]}"
-            others = f", and {len(above) - 1:,} more values are above c" if len(above) > 1 else ""
+            others = counted(len(above) - 1, "more value is", "more values are")
+            others = f", and {others} above c" if len(above) > 1 else ""
             problem = (
-                f"c = {c:g} cannot be kept: {100 * share:.2f} % of all persons have {what}{others}, and no "
-                "release makes them fewer"
+                f"c = {c:g} cannot be kept: {100 * share:.2f} % of all persons have {what}{others}, which "
+                "coarser values cannot change"
             )
             n_left = int(is_kept.sum())
             dropped = counted(self.n_persons - n_left, "person", "persons")

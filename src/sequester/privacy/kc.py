@@ -136,6 +136,20 @@ class KCPrivacy(Confidence):
         any. `violations` counts the classes that break the promise; the witnesses are the first five of
         them, those with the fewest events first, then in label order. A table without persons reaches what
         is asked for.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from.
+        engine
+            Where to count; threads of this process by default.
+
+        Returns
+        -------
+        Verdict
+            Whether the promise holds, the best level that holds, and witnesses where it does not.
         """
         del original, engine
         table = with_quasi_identifiers(released, "KCPrivacy")

@@ -145,6 +145,20 @@ class KCPPrivacy(Confidence):
         witnesses are the first five of them, shortest first, then in label order. In a table without persons
         there is nobody to find, and it reaches what is asked for. With `sensitive_known`, what somebody
         knows who wants to learn one attribute is counted apart from what others know.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from.
+        engine
+            Where to count; threads of this process by default.
+
+        Returns
+        -------
+        Verdict
+            Whether the promise holds, the best level that holds, and witnesses where it does not.
         """
         del original
         table = with_quasi_identifiers(released, "KCPPrivacy")

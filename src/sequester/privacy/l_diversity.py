@@ -280,7 +280,22 @@ class LEligibility(RecordPromise):
     def check(
         self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
-        """Count the values of every snapshot of a table; the original is not looked at."""
+        """Count the values of every snapshot of a table; the original is not looked at.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from.
+        engine
+            Where to count; threads of this process by default.
+
+        Returns
+        -------
+        Verdict
+            Whether the promise holds, the best level that holds, and witnesses where it does not.
+        """
         del original, engine
         records, attribute = records_of(released, model="LEligibility", sensitive=self.sensitive)
         return self.count_values(records, [TIME], attribute)
@@ -337,7 +352,22 @@ class LDiversity(RecordPromise):
     def check(
         self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
-        """Count the values of records that share a snapshot and all quasi-identifiers."""
+        """Count the values of records that share a snapshot and all quasi-identifiers.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from.
+        engine
+            Where to count; threads of this process by default.
+
+        Returns
+        -------
+        Verdict
+            Whether the promise holds, the best level that holds, and witnesses where it does not.
+        """
         del original, engine
         records, attribute = records_of(released, model="LDiversity", sensitive=self.sensitive)
         quasi = pl.DataFrame([each for each in records.iter_columns() if each.name not in (TIME, attribute)])

@@ -469,6 +469,20 @@ class MutualInformationPrivacy:
         ``achieved`` has the largest share (or number of bits) that leaks anywhere, rounded up. `violations`
         counts persons and lengths, or persons and patterns in the worst case; the witnesses are the five
         that are furthest above their bound.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from.
+        engine
+            Where to count; threads of this process by default.
+
+        Returns
+        -------
+        Verdict
+            Whether the promise holds, the best level that holds, and witnesses where it does not.
         """
         del engine
         if original is None:

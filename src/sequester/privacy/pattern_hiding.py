@@ -109,6 +109,20 @@ class PatternHiding:
         supporters and forbidden ones that are new; the witnesses are the first five of them, sensitive ones
         first, shortest first, then in label order. Forbidden patterns are compared person by person: both
         sides must have the same persons in the same order.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from.
+        engine
+            Where to count; threads of this process by default.
+
+        Returns
+        -------
+        Verdict
+            Whether the promise holds, the best level that holds, and witnesses where it does not.
         """
         promise = self.about(released if original is None else original)
         patterns = sorted(promise.sensitive)

@@ -95,6 +95,20 @@ class SequenceKAnonymity:
         ``achieved["k"]`` is the smallest number of supporters, in the release or (where it is given) in the
         original, whichever is smaller. `violations` counts distinct released records with fewer than `k`
         supporters; the witnesses are the first five of them, shortest first, then in label order.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from.
+        engine
+            Where to count; threads of this process by default.
+
+        Returns
+        -------
+        Verdict
+            Whether the promise holds, the best level that holds, and witnesses where it does not.
         """
         if original is None and self.needs_original:
             msg = "SequenceKAnonymity with strict = false compares with the original, and none was given"

@@ -205,6 +205,16 @@ class Release(Shown):
     def plot(self, original: EventTable | None = None) -> Any:
         """Return all plots in one chart of Altair, below each other; with `original`, before and after.
 
+        Parameters
+        ----------
+        original
+            The table that was released.
+
+        Returns
+        -------
+        altair.Chart
+            All plots, below each other.
+
         Examples
         --------
         >>> from sequester.methods import PrefixPruning

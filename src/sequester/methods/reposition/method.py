@@ -238,8 +238,8 @@ class SnapshotMethod(Method):
         elif has != wanted:
             other = 'snapshot = "order"' if has == "order" else 'snapshot = "day", "week" or "month"'
             lines.append(
-                f'snapshot = "{self.snapshot}" needs a column with the role {wanted}, and there is one with '
-                f"the role {has}: {other}"
+                f'snapshot = "{self.snapshot}" needs a column with the role {wanted}, and the table has '
+                f"the role {has} instead: {other}"
             )
         if lines:
             raise SchemaError(*lines)
