@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -92,7 +93,7 @@ def kinds_for(table: EventTable, domain: Domain) -> tuple[KnowledgeKind, ...]:
     return tuple(kind for kind in get_args(KnowledgeKind) if wanted.get(kind, True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TargetPool:
     """A table that background knowledge is drawn from, in the nodes of a domain."""
 
@@ -106,9 +107,8 @@ class TargetPool:
     """The protected values of all persons."""
     value_offsets: Offsets
     """Person ``i`` has the values ``value_offsets[i]`` to ``value_offsets[i + 1]``."""
-    _holders: list[Counts] = field(default_factory=list, repr=False)
 
-    @property
+    @cached_property
     def n_of_persons(self) -> int:
         """How many of the first columns are attributes of persons, which only first events have."""
         return n_of_persons(self.table, self.domain)
@@ -191,17 +191,16 @@ class TargetPool:
             return beginning_with(task, value, knowledge, nodes)
         return knowledge
 
+    @cached_property
     def holders(self) -> Counts:
-        """Count for each node the persons who have it or something below it."""
-        if not self._holders:
-            domain = self.domain
-            holders = np.zeros(domain.n_nodes, np.int64)
-            for depth in range(1, int(domain.depth.max()) + 1):
-                lifted = domain.lift(self.cells.ravel(), np.array(depth)).reshape(self.cells.shape)
-                counts = count_owners(lifted, self.table.person_offsets, domain.n_nodes)
-                holders = np.where(domain.depth == depth, counts, holders)
-            self._holders.append(holders)
-        return self._holders[0]
+        """For each node, the number of persons who have it or something below it."""
+        domain = self.domain
+        holders = np.zeros(domain.n_nodes, np.int64)
+        for depth in range(1, int(domain.depth.max()) + 1):
+            lifted = domain.lift(self.cells.ravel(), np.array(depth)).reshape(self.cells.shape)
+            counts = count_owners(lifted, self.table.person_offsets, domain.n_nodes)
+            holders = np.where(domain.depth == depth, counts, holders)
+        return holders
 
     def windows(self, knowledge: BackgroundKnowledge) -> ValueRanges:
         """Return the protected values of each target, one by one, but for the one that is known."""
@@ -549,7 +548,7 @@ def _find_anchors(
     pool: TargetPool, kind: KnowledgeKind, *, most: int, each: int, rng: np.random.Generator
 ) -> Anchors:
     """Find the rarest items that the rare one of a piece may be, and up to so many holders of each."""
-    table, cells, domain, holders = pool.table, pool.cells, pool.domain, pool.holders()
+    table, cells, domain, holders = pool.table, pool.cells, pool.domain, pool.holders
     n_columns, coarser = cells.shape[1], kind in COARSER
     owners = owners_of(table.person_offsets)
     is_shown = _wanted(kind, domain) & (holders > 0)
@@ -600,7 +599,7 @@ def _find_anchors(
 
 def _choose(task: Draw, anchors: Anchors, n_items: int) -> tuple[Counts, Counts]:
     """Choose the cells of each piece, as its kind has them: the anchor, and the rarest others or any."""
-    n_rows, holders = len(anchors.persons), task.pool.holders()
+    n_rows, holders = len(anchors.persons), task.pool.holders
     low, high = _columns_of(task.kind, task.pool.domain)
     events, columns = np.full((n_rows, n_items), -1), np.zeros((n_rows, n_items), np.int64)
     for row in range(n_rows):

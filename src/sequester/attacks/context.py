@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypedDict, get_args
 
@@ -91,7 +91,7 @@ class ContextOptions(TypedDict, total=False):
     """Protected label to its group of similar ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AttackContext:
     """An original and its release, ready to be attacked; whatever was found is remembered."""
 
@@ -117,7 +117,6 @@ class AttackContext:
     _found: dict[tuple[KnowledgeKind, int, bool, bool, bool], Trials] = field(
         default_factory=dict, repr=False
     )
-    _narrowing: list[Narrowing | None] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -150,12 +149,10 @@ class AttackContext:
         """What the control is."""
         return "shuffled" if self.outside is None else "held out"
 
-    @property
+    @cached_property
     def narrowing(self) -> Narrowing | None:
         """How values follow from others of their event; None where none do."""
-        if not self._narrowing:
-            self._narrowing.append(Narrowing.of(self.original, self.domain))
-        return self._narrowing[0]
+        return Narrowing.of(self.original, self.domain)
 
     def evidence(self, place: Place, *, timed: bool = False, narrowed: bool = False) -> Evidence:
         """Return what a table shows; when events were counts only if `timed`."""
@@ -250,7 +247,7 @@ class AttackContext:
         read = engine.map(_read, needed, shared=self, progress=progress, phase="attacking")
         self._evidence.update(zip(needed, read, strict=True))
         if needed:
-            self.inside.holders()
+            _ = self.inside.holders
 
     def forget(self, kind: KnowledgeKind, known: int) -> None:
         """Clear what was found with such knowledge; it can be found again."""

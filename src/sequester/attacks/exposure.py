@@ -20,7 +20,7 @@ from sequester.ragged import offsets_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sequester._typing import Codes, Counts, Mask
+    from sequester._typing import Codes, Counts
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
 
@@ -155,9 +155,8 @@ def expose(
         at_least(name, value, 1)
     kinds = kinds_of(table) if kinds is None else tuple(kinds)
     items = Items.of(table)
-    persons = _draw(table.n_persons, exact, targets, seed)
+    persons, share = _draw(table.n_persons, exact, targets, seed)
     others = _with_the_rarest(items, targets) if len(persons) < table.n_persons else None
-    share = Proportion.counted if others is None else Proportion.drawn
     found: list[Exposure] = []
     for place, kind in enumerate(kinds):
         within = part(progress, place / len(kinds), (place + 1) / len(kinds))
@@ -207,8 +206,7 @@ def expose_attributes(
     if table.symbol is not None or len(attributes) < 2:
         return ()
     items = Items.of(table)
-    persons = _draw(table.n_persons, exact, targets, seed)
-    share = Proportion.drawn if len(persons) < table.n_persons else Proportion.counted
+    persons, share = _draw(table.n_persons, exact, targets, seed)
     found = []
     for place, attribute in enumerate(attributes):
         within = part(progress, place / len(attributes), (place + 1) / len(attributes))
@@ -222,10 +220,11 @@ def expose_attributes(
     return tuple(sorted(found, key=lambda each: -last[each.attribute]))
 
 
-def _draw(n_persons: int, exact: int, targets: int, seed: str) -> Counts:
+def _draw(n_persons: int, exact: int, targets: int, seed: str) -> tuple[Counts, Callable[..., Proportion]]:
+    """Return everybody, or some who are drawn, and how a share of them is written."""
     if n_persons <= max(exact, targets):
-        return np.arange(n_persons)
-    return np.sort(generator("inspect", seed).choice(n_persons, targets, replace=False))
+        return np.arange(n_persons), Proportion.counted
+    return np.sort(generator("inspect", seed).choice(n_persons, targets, replace=False)), Proportion.drawn
 
 
 def _with_the_rarest(items: Items, targets: int) -> Counts:
@@ -286,7 +285,7 @@ def _confidence(
 
 def _rarest(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the smallest candidate sets that `size` items leave and fewer do not, the rarest items first."""
-    where = np.flatnonzero((search.fewest < BOUNDS[-1]) & _has(search.rare, size))
+    where = np.flatnonzero((search.fewest < BOUNDS[-1]) & ((search.rare >= 0).sum(axis=1) == size))
     codes, persons = search.rare[where], search.fewest[where]
     order = np.lexsort((*codes.T[::-1], persons))
     return tuple(
@@ -297,7 +296,7 @@ def _rarest(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, 
 
 def _most_telling(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
-    where = np.flatnonzero(search.has_value & _has(search.telling, size))
+    where = np.flatnonzero(search.has_value & ((search.telling >= 0).sum(axis=1) == size))
     codes = np.column_stack([search.value_code[where], search.telling[where]])
     order = np.lexsort((*codes.T[::-1], -search.among[where], -search.surest[where]))
     return tuple(
@@ -309,12 +308,6 @@ def _most_telling(search: CandidateSearch, items: Items, size: int) -> tuple[Pat
         )
         for place in _first_different(codes[order], order)
     )
-
-
-def _has(codes: Codes, size: int) -> Mask:
-    """Mark the rows of so many items."""
-    mask: Mask = (codes >= 0).sum(axis=1) == size
-    return mask
 
 
 def _first_different(codes: Codes, order: Counts) -> list[int]:

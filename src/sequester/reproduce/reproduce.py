@@ -9,7 +9,7 @@ import platform
 import re
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,10 +133,7 @@ class Reproduction:
             "cells": self.n_cells,
             "resumed": self.n_kept,
             "agreed": self.n_agreed,
-            "claims": [
-                {"says": each.says, "measured": each.measured, "verdict": each.verdict, "why": each.why}
-                for each in self.claims
-            ],
+            "claims": [asdict(each) for each in self.claims],
             "tables": list(self.tables),
             "figures": [each.name for each in self.drawn],
         }
@@ -387,8 +384,9 @@ _FEW = 10
 
 def agreement_table(claims: Sequence[Claim]) -> pl.DataFrame:
     """Return the claims as a table."""
-    rows = [(claim.says, claim.measured, claim.verdict, claim.why) for claim in claims]
-    return pl.DataFrame(rows, schema=dict.fromkeys(AGREEMENT, pl.String), orient="row")
+    return pl.DataFrame(
+        [astuple(each) for each in claims], schema=dict.fromkeys(AGREEMENT, pl.String), orient="row"
+    )
 
 
 def markdown_page(result: Reproduction) -> str:
