@@ -38,7 +38,7 @@ def main() -> None:
     other.load(window.dump(), {number: np.arange(4) for number in range(4)})
     state = np.ones(1, np.uint64)
     form_groups(np.array([0, 1, 2], np.int32), np.array([0, 3]), 3, 3, state, np.zeros(3, np.int64))
-    shuffled_within(np.zeros(3, np.int64), 1, state)
+    shuffled_within(np.zeros(3, np.int64), state)
     answer_with("ready")
     for line in sys.stdin:
         folder, finish, seconds = json.loads(line)
