@@ -372,14 +372,11 @@ def _decide(
     refused = dict(misfits)
     for name, parameters in fitting.items():
         service = METHODS[name].serves
-        if service is None:
-            refused[name] = "its purpose is not declared"
-            continue
         why_not = _mismatch(service, effective)
-        if why_not is not None:
+        if service is None or why_not:
             refused[name] = why_not
-            continue
-        candidates.append(_candidate(METHODS[name], service, effective, parameters, table))
+        else:
+            candidates.append(_candidate(METHODS[name], service, effective, parameters, table))
     candidates.sort(key=lambda each: -each.merit)
     trials, sample = list[MethodTrial](), ""
     if seconds and candidates:
@@ -398,7 +395,7 @@ def _decide(
     else:
         # Whom one person's data goes to makes no difference.
         asked = [each for each in QUESTIONS if each is not RECIPIENT or table.n_owners != 1]
-        served = [name for name in misfits if _serves(name, effective)]
+        served = [name for name in misfits if not _mismatch(METHODS[name].serves, effective)]
         notes += [f"{name} would serve these answers, but not this data: {misfits[name]}" for name in served]
         notes += _other_answers(fitting, effective, asked) or (
             [] if served else ["no other answer to a single question is served either"]
@@ -452,8 +449,10 @@ def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def _mismatch(service: Suitability, answers: Mapping[str, str]) -> str | None:
-    """Describe which answer a method does not serve; None where it serves all."""
+def _mismatch(service: Suitability | None, answers: Mapping[str, str]) -> str:
+    """Describe which answer a method does not serve; empty where it serves all."""
+    if service is None:
+        return "its purpose is not declared"
     known, keep = answers[KNOWN.name], answers[KEEP.name]
     if known not in service.known:
         covers = " or ".join(KNOWN.answers[each] for each in KNOWN.answers if each in service.known)
@@ -464,7 +463,7 @@ def _mismatch(service: Suitability, answers: Mapping[str, str]) -> str | None:
         return "a second release of the same people is not covered"
     if keep not in service.keeps:
         return f"it does not keep this: {KEEP.answers[keep]}"
-    return None
+    return ""
 
 
 def _candidate(
@@ -541,15 +540,10 @@ def _other_answers(
     for question in questions:
         for answer in question.answers:
             changed = {**answers, question.name: answer}
-            served = [name for name in fitting if _serves(name, changed)]
+            served = [name for name in fitting if not _mismatch(METHODS[name].serves, changed)]
             if served:
                 notes.append(f"--{question.name} {answer} would be served: {', '.join(served)}")
     return notes
-
-
-def _serves(name: str, answers: Mapping[str, str]) -> bool:
-    service = METHODS[name].serves
-    return service is not None and _mismatch(service, answers) is None
 
 
 def _shape(table: EventTable) -> tuple[str, ...]:

@@ -25,12 +25,7 @@ from sequester.release.folder import PSEUDONYMS, read_certificate
 from sequester.release.release import PERSON
 from sequester.verification.claim import claimed_model
 from sequester.verification.contents import open as open_release
-from sequester.verification.original import (
-    align_to_original,
-    check_pseudonyms,
-    read_pseudonyms,
-    with_owners,
-)
+from sequester.verification.original import align_to_original, check_pseudonyms, read_pseudonyms, with_owners
 from sequester.verification.verify import find_pseudonyms, open_parts, release_folder
 from sequester.workflow.config import Config
 

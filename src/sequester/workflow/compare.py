@@ -23,13 +23,7 @@ from sequester.errors import (
 from sequester.release.series import Series
 from sequester.release.staging import refuse_inputs
 from sequester.workflow.comparison.comparison import HANDING_OUT, Comparison, check_adversary, write_outputs
-from sequester.workflow.comparison.grid import (
-    Candidate,
-    candidates_of,
-    fitting_candidates,
-    grid,
-    series_grid,
-)
+from sequester.workflow.comparison.grid import Candidate, candidates_of, fitting_candidates, grid, series_grid
 from sequester.workflow.comparison.pool import RELEASES, REPORTS, Store, run_candidates, run_on_workers
 from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from sequester.workflow.config import Config

@@ -313,11 +313,9 @@ class LintResult:
 
     def summary(self) -> str:
         """Describe in a line how it went."""
-        errors, warnings = self.count("error"), self.count("warning")
-        return (
-            f"{self.attribute}: {self.n_values:,} values, {errors} error{'s' * (errors != 1)}, "
-            f"{warnings} warning{'s' * (warnings != 1)}"
-        )
+        errors = counted(self.count("error"), "error", "errors")
+        warnings = counted(self.count("warning"), "warning", "warnings")
+        return f"{self.attribute}: {self.n_values:,} values, {errors}, {warnings}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document that ``hierarchy lint --json`` prints."""

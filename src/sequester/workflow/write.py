@@ -13,13 +13,7 @@ from sequester._validation import in_range
 from sequester.attacks.risk import percent
 from sequester.attacks.singling_out import TOLERATED
 from sequester.engine import part, silent
-from sequester.errors import (
-    InputError,
-    InternalError,
-    UnattainableError,
-    issue_warning,
-    system_reason,
-)
+from sequester.errors import InputError, InternalError, UnattainableError, issue_warning, system_reason
 from sequester.release.fields import safe_repr
 from sequester.release.files import unsupported_reason
 from sequester.release.folder import (

@@ -19,7 +19,7 @@ import sys
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -157,7 +157,10 @@ def run_candidates(
             for run in [each for each in running if each.future.done()]:
                 running.remove(run)
                 run.stop()
-                tried = _result(run)
+                tried = None
+                # Without a result, its process died.
+                with suppress(BrokenProcessPool):
+                    tried = _read(run.future.result(), run.task)
                 if tried is None and run.had_company and run.task.key not in alone:
                     alone.add(run.task.key)
                     waiting.append(run.task)
@@ -187,14 +190,6 @@ def _fits(task: TrialTask, running: Sequence[_Run], alone: set[str], need: int, 
         return False
     growing = sum(max(need - (memory.taken(run.pid) or 0 if run.pid else 0), 0) for run in running)
     return SHARE * free - growing >= need
-
-
-def _result(run: _Run) -> TrialResult | None:
-    """Return what became of a candidate; None where its process died."""
-    try:
-        return _read(run.future.result(), run.task)
-    except BrokenProcessPool:
-        return None
 
 
 def _read(answer: dict[str, Any], task: TrialTask) -> TrialResult:

@@ -292,7 +292,7 @@ def _draft(
         reason = f"methods for {'regions' if symbol is None else 'the symbol'} release nothing beside"
         chosen = [each for each in chosen if symbol is None or each.column != symbol.column]
         drop += [Guess(each.column, f"{reason}; {each.why}") for each in chosen]
-    alike = list(find_twins([*([owner] if owner else []), *known], owner))
+    alike = dict(find_twins([*([owner] if owner else []), *known], owner))
     return Draft(
         n_rows=columns[0].n_rows,
         person=who,
@@ -305,8 +305,8 @@ def _draft(
         quasi=() if symbol is not None or place is not None else tuple(chosen),
         beside=tuple(chosen) if symbol is not None or place is not None else (),
         candidates=candidates,
-        alike=tuple(each.text for each in alike),
-        has_codes_alike=all(each.are_codes for each in alike),
+        alike=tuple(alike),
+        has_codes_alike=all(alike.values()),
         doubts=(
             *order_doubts(who, when, tie, n_tied),
             *find_spread(known),
@@ -316,7 +316,7 @@ def _draft(
                 for each in drop
                 if STAFF_ASKED in each.why
             ),
-            *(each.text for each in alike),
+            *alike,
         ),
         released_time=None if {each.column for each in attributes} & said_when else released_time,
         place=place,
@@ -444,18 +444,11 @@ def order_doubts(who: Guess, when: EventOrder | None, tie: str | None, n_tied: i
     return doubts
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeLabels:
-    """Labels of one column, or of a family of columns, that look alike."""
+def find_twins(columns: Sequence[Column], owner: Column | None) -> Iterator[tuple[str, bool]]:
+    """Name the labels of released columns, and the persons, that look alike; a family in one line.
 
-    text: str
-    """The labels with their counts and rows."""
-    are_codes: bool
-    """They are codes, and differ by zeros."""
-
-
-def find_twins(columns: Sequence[Column], owner: Column | None) -> Iterator[AlikeLabels]:
-    """Name the labels of released columns, and the persons, that look alike; a family in one line."""
+    With each line comes whether the labels are codes, and differ by zeros.
+    """
     compared = [
         column for column in columns if column.time_form is None and not column.series.dtype.is_integer()
     ]
@@ -472,7 +465,7 @@ def find_twins(columns: Sequence[Column], owner: Column | None) -> Iterator[Alik
         found = settle(vocabulary, None, np.arange(1, first.n_rows + 1), problems)
         are_codes = names_code(first.name) and all(each.are_numbers for each in found)
         for problem in problems:
-            yield AlikeLabels(str(problem), are_codes)
+            yield str(problem), are_codes
 
 
 def find_sorted_away(owner: Column | None, symbol: Column | None) -> Iterator[str]:

@@ -312,7 +312,9 @@ class StreamRun:
             noted = self.taken[each.number]
             if not each.rows.size and noted.records:
                 self._warn_nothing_published(noted)
-            self.state.expire(each.number, self._expired(each))
+            expired = each.expired.nonzero()[0].tolist()
+            counts = {self.window.labels[value]: int(each.expired[value]) for value in expired}
+            self.state.expire(each.number, counts)
             if self.config.schema.person != ROW:
                 self.state.add_run(each.number, run_of(self.window.persons_of(each)))
             files = snapshot_files(
@@ -334,10 +336,6 @@ class StreamRun:
             del self.held[number]
         self.state.forget_before(oldest)
         self.state.save_window({**self.window.dump(), "labels": as_json(self.window.labels).encode()})
-
-    def _expired(self, published: Published) -> dict[str, int]:
-        values = published.expired.nonzero()[0].tolist()
-        return {self.window.labels[value]: int(published.expired[value]) for value in values}
 
     def _warn_nothing_published(self, noted: TakenFile) -> None:
         known = counted(len(self.window.labels), "sensitive value", "sensitive values")
