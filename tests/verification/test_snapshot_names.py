@@ -39,3 +39,17 @@ def test_other_text_is_refused(folder, change):
     frame.write_csv(folder / "events.csv")
     rehash(folder)
     assert not sq.verify(folder)
+
+
+def test_snapshots_are_in_the_order_of_time(folder):
+    frame = pl.read_parquet(folder / "events.parquet", memory_map=False)
+    if frame["time"].n_unique() == 1:
+        pytest.skip("there is one snapshot")
+    first, rest = frame.filter(pl.col("time") == frame["time"][0]), pl.col("time") != frame["time"][0]
+    frame = pl.concat([frame.filter(rest), first], rechunk=True)
+    frame.write_parquet(folder / "events.parquet", compression="zstd", row_group_size=128 * 1024)
+    frame.write_csv(folder / "events.csv", line_terminator="\n", quote_style="necessary")
+    rehash(folder)
+    found = sq.verify(folder)
+    assert not found.holds
+    assert "order of time" in found.lines[0]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 
+import polars as pl
 import pytest
 
 import sequester as sq
@@ -115,3 +116,42 @@ def test_a_snapshot_one_record_short_is_found_with_its_group(folder):
     path.write_text("\n".join([*lines, ""]))
     edit(folder, "2024-01-01", lambda each: each["files"].update({path.name: hash_of(path)}))
     assert not verify(folder)
+
+
+def put_times(folder, stem, change):
+    """Write other times into a snapshot, as an honest one is written, and certify it anew."""
+    stems = sorted({path.name.split(".")[0] for path in folder.glob("*.parquet")})
+    path = folder / f"{stems[stem]}.records.parquet"
+    frame = pl.read_parquet(path, memory_map=False)
+    frame = frame.with_columns(time=pl.Series(change(frame), dtype=pl.String)).rechunk()
+    frame.write_parquet(path, compression="zstd", statistics=True, row_group_size=128 * 1024)
+    frame.write_csv(path.with_suffix(".csv"), line_terminator="\n", quote_style="necessary")
+
+    def rehash(certificate):
+        certificate["files"] = {name: hash_of(folder / name) for name in certificate["files"]}
+
+    edit(folder, stems[stem], rehash)
+    (folder / "report.html").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("stem", [0, -1])
+@pytest.mark.parametrize("time", ["Ann Smith, HIV", "2024-01-01 ", "2024-1-1", ""])
+def test_the_time_of_a_snapshot_can_carry_nothing_else(folder, stem, time):
+    put_times(folder, stem, lambda frame: [time] * frame.height)
+    found = verify(folder)
+    assert not found.holds
+    assert "time must be a day" in found.lines[0]
+
+
+def test_a_snapshot_has_one_time(folder):
+    put_times(folder, 0, lambda frame: [f"2024-01-{1 + (group > 3):02}" for group in frame["group"]])
+    found = verify(folder)
+    assert not found.holds
+    assert "has records of 2 snapshots" in found.lines[0]
+
+
+def test_times_ascend_with_the_names_of_files(folder):
+    put_times(folder, 0, lambda frame: ["2024-12-24"] * frame.height)
+    found = verify(folder)
+    assert not found.holds
+    assert "is not after '2024-12-24'" in found.lines[0]

@@ -121,7 +121,7 @@ def cut_by_person(frame: pl.DataFrame, n_parts: int) -> list[pl.DataFrame]:
     >>> [part["person"].to_list() for part in cut_by_person(pl.DataFrame({"person": list("aabccc")}), 2)]
     [['a', 'a', 'b'], ['c', 'c', 'c']]
     """
-    starts = np.append(np.flatnonzero(_starts(frame)) if frame.height else [], frame.height).astype(np.int64)
+    starts = np.append(np.flatnonzero(mark_starts(frame[PERSON])), frame.height)
     shards = cut_evenly(len(starts) - 1, n_parts) or [range(0)]
     return [frame[starts[shard.start] : starts[shard.stop]] for shard in shards]
 
@@ -166,7 +166,7 @@ def write_log(frame: pl.DataFrame, form: LogFormat) -> bytes:
         columns = _xes_columns(frame)
         return write_xes(columns.pop(CASE), columns)
     (attribute,) = _attributes(frame)
-    starts = _starts(frame)
+    starts = mark_starts(frame[PERSON])
     return write_spmf(frame[attribute], starts, np.ones_like(starts))
 
 
@@ -184,7 +184,7 @@ def expected_log(frame: pl.DataFrame, form: LogFormat) -> pl.DataFrame:
         }
         return pl.DataFrame({name: text for name, text in texts.items() if text.null_count() < len(text)})
     (attribute,) = _attributes(frame)
-    person = np.cumsum(_starts(frame))
+    person = np.cumsum(mark_starts(frame[PERSON]))
     columns = {"person": person, "order": frame[ORDER], "symbol": frame[attribute]}
     return pl.DataFrame(columns).cast(pl.String)
 
@@ -207,10 +207,15 @@ def _xes_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
     return {CASE: frame[PERSON], ACTIVITY: activity, **times, **attributes}
 
 
-def _starts(frame: pl.DataFrame) -> Mask:
+def mark_starts(persons: pl.Series) -> Mask:
     """Mark the rows at which another person begins."""
-    person = frame[PERSON]
-    return np.append(True, person[1:].ne_missing(person[:-1]).to_numpy())
+    marks: Mask = persons.ne_missing(persons.shift(1)).to_numpy()
+    return marks
+
+
+def first_of_each(persons: pl.Series) -> pl.Series:
+    """Return each person once for every run of rows, in the order of the rows."""
+    return persons.filter(mark_starts(persons))
 
 
 DATA, CODES, DATASET = "meds/data/0.parquet", "meds/metadata/codes.parquet", "meds/metadata/dataset.json"

@@ -295,6 +295,12 @@ def _needs_parts(part: int) -> str:
     )
 
 
+NEEDS_PSEUDONYMS = (
+    "Not checked without --pseudonyms: whether released persons are distinct, and persons of the original."
+)
+"""What the original alone does not show."""
+STREAM_ALONE = "Not checked of a stream: whether released values are those of its input."
+"""What the configuration of a stream alone does not show."""
 _NEVER_CHECKED = (
     "Not checked by any means: the words of report.html and of limits, the information loss, and whose a "
     "value is."
@@ -340,6 +346,8 @@ class Verification:
     """The original was at hand."""
     parts: tuple[int, int] | None = field(default=None, repr=False)
     """Of a series, the number of the part, and how many parts were checked together; None without series."""
+    missing: tuple[str, ...] = field(default=(), repr=False)
+    """What else could not be checked, in a sentence each."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -352,11 +360,11 @@ class Verification:
     @property
     def not_checked(self) -> tuple[str, ...]:
         """What this check could not see, in a line each."""
-        missing = self.parts is not None and self.parts[1] < self.parts[0]
+        part, n_checked = self.parts or (1, 1)
         return (
-            *([_needs_parts(self.parts[0])] if self.parts is not None and missing else []),
+            *([_needs_parts(part)] if n_checked < part else []),
             *(() if self.compared else (_NEEDS_ORIGINAL,)),
-            _NEVER_CHECKED,
+            " ".join((_NEVER_CHECKED, *self.missing)),
         )
 
     def _repr_html_(self) -> str:

@@ -52,7 +52,7 @@ REPORT = "report.html"
 """The page for recipients."""
 
 
-_SNAPSHOTS = {"day": r"\d{4}-\d{2}-\d{2}", "week": r"\d{4}-W\d{2}", "month": r"\d{4}-\d{2}"}
+SNAPSHOTS = {"day": r"\d{4}-\d{2}-\d{2}", "week": r"\d{4}-W\d{2}", "month": r"\d{4}-\d{2}"}
 """Unit of snapshots to how they are named; several that were merged have a slash between two."""
 
 
@@ -197,13 +197,15 @@ def check_description(folder: Path, certificate: Certificate) -> list[str]:
 
 
 def check_snapshot_names(frame: pl.DataFrame, unit: object) -> list[str]:
-    """Find snapshots whose name is not the day, week or month that they are; an order may be any text."""
-    form = _SNAPSHOTS.get(str(unit))
+    """Find snapshots that are no day, week or month, or not in order; an order may be any text."""
+    form = SNAPSHOTS.get(str(unit))
     if form is None:
         return []
     names = frame[TIME].unique(maintain_order=True)
     strange = names.filter(~names.str.contains(f"^{form}(/{form})?$"))
-    return [f"{TIME} must be a {unit}, and is {safe_repr(strange[0])}"] if len(strange) else []
+    if len(strange):
+        return [f"{TIME} must be a {unit}, and is {safe_repr(strange[0])}"]
+    return [] if names.is_sorted() else [f"{TIME}: the snapshots are not in the order of time"]
 
 
 def check_order(tables: Mapping[str, pl.DataFrame]) -> list[str]:

@@ -30,9 +30,8 @@ from sequester.release.certificate import (
     columns_with_role,
 )
 from sequester.release.fields import plain_table, safe_repr
-from sequester.release.files import REGIONS, hierarchy_files
+from sequester.release.files import REGIONS, first_of_each, hierarchy_files
 from sequester.release.release import EVENTS, PERSON, PERSONS
-from sequester.verification.tables import person_starts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -279,19 +278,16 @@ def check_names(tables: Mapping[str, pl.DataFrame], certificate: Certificate) ->
 
     A name in the form of a pseudonym may still be anybody's; an order beside that of the names cannot.
     """
-    return [
-        line for name, frame in tables.items() for line in _check_names(certificate.data_file(name), frame)
-    ]
-
-
-def _check_names(file: str, frame: pl.DataFrame) -> list[str]:
-    names = frame[PERSON].gather(person_starts(frame[PERSON]))
-    strange = names.filter(~names.str.contains(_NAME))
-    if len(strange):
-        return [f"{file}: {safe_repr(strange[0])} is not a pseudonym: those are p and hexadecimal digits"]
-    if not names.str.slice(1).str.zfill(16).is_sorted():
-        return [f"{file}: persons do not stand in the order of their pseudonyms"]
-    return []
+    findings = []
+    for name, frame in tables.items():
+        names, file = first_of_each(frame[PERSON]), certificate.data_file(name)
+        strange = names.filter(~names.str.contains(_NAME))
+        if len(strange):
+            reason = f"{safe_repr(strange[0])} is not a pseudonym: those are p and hexadecimal digits"
+            findings.append(f"{file}: {reason}")
+        elif not names.str.slice(1).str.zfill(16).is_sorted():
+            findings.append(f"{file}: persons do not stand in the order of their pseudonyms")
+    return findings
 
 
 def check_pseudonyms(
@@ -319,7 +315,7 @@ def check_pseudonyms(
     if repeated:
         than = "one pseudonym" if original.owners is None else "a pseudonym per trip"
         findings.append(f"{path.name}: {repeated:,} of its persons have more than {than}")
-    released = pl.DataFrame({PERSON: frame[PERSON].gather(person_starts(frame[PERSON]))})
+    released = pl.DataFrame({PERSON: first_of_each(frame[PERSON])})
     nameless = released.join(known, left_on=PERSON, right_on=PSEUDONYM, how="anti")
     if nameless.height:
         findings.append(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from html import escape
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sequester._repr import number
 from sequester._version import __version__
 from sequester.errors import InputError
-from sequester.io.parquet import try_decode
+from sequester.hierarchies.labels import as_number
+from sequester.privacy.l_diversity import TIME
 from sequester.privacy.model import RecordModel
-from sequester.release.fields import safe_text
+from sequester.release.fields import safe_repr, safe_text
 from sequester.release.folder import hash_file, list_files, read_certificate_file
-from sequester.verification.claim import Verification, claimed_model, compare_verdict
-from sequester.verification.contents import read_release
+from sequester.verification.claim import STREAM_ALONE, Verification, claimed_model, compare_verdict
+from sequester.verification.contents import SNAPSHOTS, read_release
 from sequester.verification.original import compare_claim
+from sequester.verification.tables import FIXED_MEMORY, refuse_undecodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +30,9 @@ if TYPE_CHECKING:
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
 
+T = TypeVar("T")
 ENDING = ".certificate.json"
 """How the certificate of a snapshot ends; before it stands what its files are called."""
-_MEMORY = 16 * 2**30
 
 
 def is_stream_folder(folder: Path) -> bool:
@@ -72,23 +76,21 @@ def verify_stream(
     missing = sorted(listed - set(names))
     if missing:
         raise InputError(*(f"the release is incomplete: {safe_text(name)} is missing" for name in missing))
-    parquet = [folder / name for name in sorted(listed) if name.endswith(".parquet")]
-    with try_decode(parquet, "Parquet", most_memory=_MEMORY) as answers:
-        unreadable = [each.name for each, answer in zip(parquet, answers(), strict=True) if answer]
-    if unreadable:
-        raise InputError(*(f"{safe_text(name)} is not readable as Parquet" for name in unreadable))
+    parquet = [name for name in sorted(listed) if name.endswith(".parquet")]
+    refuse_undecodable(folder, parquet, 2 * FIXED_MEMORY)
     achieved: dict[str, float] = {}
     violations = len(findings)
+    times: dict[str, str] = {}
     for place, (stem, certificate) in enumerate(certificates.items()):
         progress(place / len(certificates), f"checking {safe_text(stem)}")
         differences = compare_claim(certificate, model=model, schema=schema, method=method)
-        found, verdict = (differences, None) if differences else _check(folder, stem, certificate)
+        found, verdict = (differences, None) if differences else _check(folder, stem, certificate, times)
         findings += [f"{safe_text(stem)}: {each}" for each in found]
         violations += verdict.violations if verdict is not None and not verdict else len(found)
         for name, value in verdict.achieved.items() if verdict is not None else ():
             achieved[name] = min(value, achieved.get(name, value))
     if not findings:
-        findings += _differences(certificates)
+        findings += _differences(certificates) or _check_times(times, certificates)
         if PAGE in names and not findings:
             findings += _check_page(folder / PAGE, read)
         violations = len(findings)
@@ -101,6 +103,7 @@ def verify_stream(
         witnesses=tuple(findings),
         release=os.fspath(path),
         compared=schema is not None,
+        missing=() if schema is None else (STREAM_ALONE,),
     )
 
 
@@ -127,7 +130,33 @@ def _differences(certificates: Mapping[str, Certificate]) -> list[str]:
     ]
 
 
-def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[object], Verdict | None]:
+def _check_times(times: Mapping[str, str], certificates: Mapping[str, Certificate]) -> list[str]:
+    """Find snapshots whose time is not after that of the file before, or not a day, week or month as others.
+
+    Times may also be an order, which is any number or text: a time alone can carry anything.
+    """
+    unit = str(next(iter(certificates.values())).parameters.get("snapshot"))
+    form = SNAPSHOTS.get(unit)
+    named = [stem for stem, time in times.items() if form is not None and re.fullmatch(form, time)]
+    if named and len(named) < len(times):
+        strange = next(stem for stem in times if stem not in named)
+        return [f"{safe_text(strange)}: {TIME} must be a {unit}, and is {safe_repr(times[strange])}"]
+    findings = []
+    for (before, one), (stem, other) in pairwise(in_time_order(times)):
+        numbers = as_number(one), as_number(other)
+        is_later = other > one if None in numbers else numbers[1] > numbers[0]  # type: ignore[operator]
+        if not is_later:
+            findings.append(
+                f"{safe_text(stem)}: its {TIME} {safe_repr(other)} is not after {safe_repr(one)}, which is "
+                f"that of {safe_text(before)}"
+            )
+    return findings
+
+
+def _check(
+    folder: Path, stem: str, certificate: Certificate, times: dict[str, str]
+) -> tuple[Sequence[object], Verdict | None]:
+    """Return what speaks against a snapshot, and its verdict; note its time, where it has records."""
     foreign = [name for name in certificate.files if not name.startswith(f"{stem}.")]
     if foreign:
         return [f"its certificate lists {safe_text(foreign[0])}, which is not its own"], None
@@ -141,6 +170,11 @@ def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[
     contents, findings = read_release(folder, certificate, stem=stem, ours=True)
     if contents is None:
         return findings, None
+    own = contents.frame[TIME].unique(maintain_order=True).to_list()
+    if len(own) > 1:
+        return [f"has records of {len(own):,} snapshots, such as {safe_repr(own[1])}; a file has one"], None
+    if own:
+        times[stem] = own[0]
     verdict = model.check_tables(contents.tables)
     return verdict.witnesses or compare_verdict(verdict, certificate), verdict
 
@@ -203,9 +237,7 @@ def stream_page(certificates: Mapping[str, tuple[Certificate, str]]) -> bytes:
     return "\n".join([head, _tag("title", title), *parts, "</html>", ""]).encode()
 
 
-def in_time_order(
-    certificates: Mapping[str, tuple[Certificate, str]],
-) -> list[tuple[str, tuple[Certificate, str]]]:
+def in_time_order(snapshots: Mapping[str, T]) -> list[tuple[str, T]]:
     """Return snapshots as their files were taken: by name, which is the order of time.
 
     Examples
@@ -213,7 +245,7 @@ def in_time_order(
     >>> [stem for stem, _ in in_time_order({"a": ..., "a-1": ...})]  # a-1.csv comes before a.csv
     ['a-1', 'a']
     """
-    return sorted(certificates.items(), key=lambda each: f"{each[0]}.")
+    return sorted(snapshots.items(), key=lambda each: f"{each[0]}.")
 
 
 def _tag(name: str, text: str) -> str:

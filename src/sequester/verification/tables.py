@@ -13,13 +13,15 @@ import polars as pl
 from sequester.engine.local import cut_evenly
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted
-from sequester.io.parquet import find_shared_persons, map_files, refuse_unreadable, try_decode
+from sequester.io.parquet import find_shared_persons, map_files, try_decode
 from sequester.release.certificate import HASH, NUMBERS, TECHNICAL
 from sequester.release.fields import safe_repr, safe_text
 from sequester.release.files import (
     MEDS_FILES,
     LogFormat,
     expected_log,
+    first_of_each,
+    mark_starts,
     meds_files,
     read_log,
     unsupported_reason,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_PIECE = 2**20
 """Rows of a table that are written at once to compare them with its CSV file."""
-_FIXED_MEMORY = 8 * 2**30
+FIXED_MEMORY = 8 * 2**30
 _MEMORY_PER_BYTE, _MEMORY_PER_PACKED_BYTE = 40, 1_000
 """Memory that a trial may reserve: generous for honest files, far from what a doctored one can ask for."""
 _ROWS_PER_PACKED_BYTE = 1_000
@@ -62,25 +64,25 @@ def read_table(
     """
     parquet, csv = folder / f"{name}.parquet", folder / f"{name}.csv"
     if not ours:
-        _try_parquet([parquet], _FIXED_MEMORY + _MEMORY_PER_BYTE * csv.stat().st_size)
+        refuse_undecodable(folder, [parquet.name], FIXED_MEMORY + _MEMORY_PER_BYTE * csv.stat().st_size)
     frame, findings = _read_rows(parquet, roles, partial(_check_size, csv=csv, n_rows=n_rows))
     if frame is None:
         return None, findings
     if files[csv.name] != csv_hash(frame):
         # As written, a release has no other bytes; say what differs, if it is a cell.
-        findings = _compare(frame, read_text_csv(csv), name) or [
+        findings = _compare(read_text_csv(csv), frame.cast(pl.String), f"{csv.name} and {parquet.name}") or [
             f"{csv.name}: has the cells of {parquet.name}, and is not written as a release is"
         ]
     findings = findings or check_structure(parquet, frame)
     return (None, findings) if findings else (frame, [])
 
 
-def _try_parquet(paths: Sequence[Path], most_memory: int) -> None:
-    """Refuse files that another process cannot decode with so much memory."""
-    with try_decode(paths, "Parquet", most_memory=most_memory) as answers:
-        wrong = [path.name for path, answer in zip(paths, answers(), strict=True) if answer]
+def refuse_undecodable(folder: Path, names: Sequence[str], most_memory: int) -> None:
+    """Refuse Parquet files of a folder that another process cannot decode with so much memory."""
+    with try_decode([folder / name for name in names], "Parquet", most_memory=most_memory) as answers:
+        wrong = [name for name, answer in zip(names, answers(), strict=True) if answer]
     if wrong:
-        raise InputError(*(f"{name} is not readable as Parquet" for name in wrong))
+        raise InputError(*(f"{safe_text(name)} is not readable as Parquet" for name in wrong))
 
 
 def _read_rows(
@@ -137,8 +139,8 @@ def _read_checked(
     table = paths[0].parent.name
     try:
         if not ours:
-            largest = max(path.stat().st_size for path in paths)
-            _try_parquet(paths, _FIXED_MEMORY + _MEMORY_PER_PACKED_BYTE * largest)
+            memory = FIXED_MEMORY + _MEMORY_PER_PACKED_BYTE * max(path.stat().st_size for path in paths)
+            refuse_undecodable(paths[0].parent, [path.name for path in paths], memory)
         read = [_read_part(path, roles) for path in paths]
         return [(frame, [f"{table}/{line}" for line in findings]) for frame, findings in read]
     except InputError as error:
@@ -222,14 +224,6 @@ def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
     return rows.slice(1).rename(dict(zip(rows.columns, names, strict=True)))
 
 
-def person_starts(persons: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the rows at which another person begins."""
-    if persons.is_empty():
-        return np.empty(0, np.int64)
-    changes = (persons != persons.shift(1)).fill_null(value=True).to_numpy()
-    return np.flatnonzero(changes)
-
-
 def _unreadable(path: Path, error: BaseException) -> InputError:
     return InputError(f"{path.name} is not readable: {safe_text(str(error))}")
 
@@ -273,28 +267,36 @@ def _check_cells(frame: pl.DataFrame, name: str) -> list[str]:
     ]
 
 
-def _compare(frame: pl.DataFrame, csv: pl.DataFrame, name: str) -> list[str]:
-    pair = f"{name}.csv and {name}.parquet differ"
-    if csv.columns != frame.columns:
-        return [f"{pair}: columns {safe_repr(csv.columns)} and {safe_repr(frame.columns)}"]
-    if csv.height != frame.height:
-        return [f"{pair}: {csv.height:,} and {frame.height:,} rows"]
+def _compare(found: pl.DataFrame, expected: pl.DataFrame, pair: str, *, events: bool = False) -> list[str]:
+    """Return the first thing in which two tables differ: columns, number of rows, or cells by column.
+
+    The rows of formats other than CSV are `events` with attributes.
+    """
+    columns, rows, cells, row = (
+        ("attributes", "events", "values of", "event")
+        if events
+        else ("columns", "rows", "cells of column", "row")
+    )
+    if set(found.columns) != set(expected.columns):
+        names = [sorted(each.columns) if events else each.columns for each in (found, expected)]
+        return [f"{pair} differ: {columns} {safe_repr(names[0])} and {safe_repr(names[1])}"]
+    if found.height != expected.height:
+        return [f"{pair} differ: {found.height:,} and {expected.height:,} {rows}"]
     findings = []
-    for column in frame.columns:
-        packed, plain = frame[column].cast(pl.String), csv[column]
-        if packed.equals(plain):
-            continue
-        rows = packed.ne_missing(plain).arg_true()
-        findings.append(
-            f"{pair}: {len(rows):,} cells of column {safe_repr(column)}, the first in row {rows[0] + 1:,}, "
-            f"{safe_repr(plain[rows[0]])} and {safe_repr(packed[rows[0]])}"
-        )
+    for column in expected.columns:
+        places = found[column].ne_missing(expected[column]).arg_true()
+        if len(places):
+            first = places[0]
+            findings.append(
+                f"{pair} differ: {len(places):,} {cells} {safe_repr(column)}, the first in {row} "
+                f"{first + 1:,}, {safe_repr(found[column][first])} and {safe_repr(expected[column][first])}"
+            )
     return findings
 
 
 def check_histories(frame: pl.DataFrame, name: str) -> list[str]:
     """Find persons whose events are apart in a file, and events that are not numbered from 1."""
-    starts = person_starts(frame[PERSON])
+    starts = np.flatnonzero(mark_starts(frame[PERSON]))
     heads = frame[PERSON].gather(starts)
     if heads.n_unique() < len(heads):
         twice = heads.filter(heads.is_duplicated())
@@ -315,7 +317,7 @@ def check_persons(tables: Mapping[str, pl.DataFrame], certificate: Certificate) 
     Where persons have a table of their own, everybody with events must have one row there.
     """
     frame, name = tables[EVENTS], PERSONS if PERSONS in tables else EVENTS
-    heads = everybody = frame[PERSON].gather(person_starts(frame[PERSON]))
+    heads = everybody = first_of_each(frame[PERSON])
     file = certificate.data_file(name)
     is_later = certificate.series is not None and certificate.series.part > 1
     if name == PERSONS:
@@ -355,9 +357,9 @@ def check_event_logs(folder: Path, files: Collection[str], frame: pl.DataFrame) 
         except (InputError, OSError) as error:
             msg = f"{path.name} is not readable: {safe_text(str(error).removeprefix(f'{path.name}: '))}"
             raise InputError(msg) from None
-        findings += _compare_events(found, expected_log(frame, form), path.name) or [
-            f"{path.name}: has the events of events.parquet, and is not written as a release is"
-        ]
+        findings += _compare(
+            found, expected_log(frame, form), f"{path.name} and events.parquet", events=True
+        ) or [f"{path.name}: has the events of events.parquet, and is not written as a release is"]
     return findings
 
 
@@ -386,34 +388,12 @@ def check_meds(
             continue
         differs = []
         if name.endswith(".parquet"):
-            refuse_unreadable([folder / name], "Parquet")
+            refuse_undecodable(folder, [name], FIXED_MEMORY + _MEMORY_PER_BYTE * len(contents))
             try:
-                differs = _compare_events(
-                    pl.read_parquet(found), pl.read_parquet(contents), name, "the tables"
-                )
+                read = pl.read_parquet(found), pl.read_parquet(contents)
+                differs = _compare(*read, f"{name} and the tables", events=True)
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
                 msg = f"{name} is not readable as Parquet"
                 raise InputError(msg) from error
         findings += differs or [f"{name}: is not written as a release is: it carries something else"]
-    return findings
-
-
-def _compare_events(
-    found: pl.DataFrame, expected: pl.DataFrame, name: str, other: str = "events.parquet"
-) -> list[str]:
-    pair = f"{name} and {other} differ"
-    if set(found.columns) != set(expected.columns):
-        return [
-            f"{pair}: attributes {safe_repr(sorted(found.columns))} and {safe_repr(sorted(expected.columns))}"
-        ]
-    if found.height != expected.height:
-        return [f"{pair}: {found.height:,} and {expected.height:,} events"]
-    findings = []
-    for column in expected.columns:
-        rows = found[column].ne_missing(expected[column]).arg_true()
-        if len(rows):
-            findings.append(
-                f"{pair}: {len(rows):,} values of {safe_repr(column)}, the first in event {rows[0] + 1:,}, "
-                f"{safe_repr(found[column][rows[0]])} and {safe_repr(expected[column][rows[0]])}"
-            )
     return findings

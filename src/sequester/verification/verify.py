@@ -23,6 +23,7 @@ from sequester.release.open import Opened
 from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.release.series import join_hierarchies, join_tables
 from sequester.verification.claim import (
+    NEEDS_PSEUDONYMS,
     Verification,
     claimed_model,
     compare_verdict,
@@ -162,6 +163,7 @@ class _Check:
         findings, verdict = self._run()
         self.progress(1.0, "checked")
         number, is_joined = self._part, bool(self.parts) or self.past is not None
+        is_nameless = self.original is not None and self.pseudonyms is None
         return Verification(
             holds=not findings,
             model=self.certificate.model,
@@ -172,6 +174,7 @@ class _Check:
             certificate_sha256=certificate_sha256,
             compared=self.original is not None,
             parts=None if self.certificate.series is None else (number, number if is_joined else 1),
+            missing=(NEEDS_PSEUDONYMS,) if is_nameless and self.certificate.persons is not None else (),
         )
 
     @property
