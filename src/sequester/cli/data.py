@@ -19,6 +19,9 @@ from sequester.cli.options import (
     Group,
     Json,
     Quiet,
+    argument,
+    flag,
+    option,
     whole_number,
 )
 from sequester.cli.terminal import Terminal, plain
@@ -33,46 +36,35 @@ if TYPE_CHECKING:
 def init(
     data: Annotated[
         str,
-        typer.Argument(
-            metavar="DATA",
-            help="A table of events, in any format that is read, a folder of clinical data, or a database.",
+        argument(
+            "DATA", "A table of events, in any format that is read, a folder of clinical data, or a database."
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the configuration goes.")] = Path(
-        "release.toml"
-    ),
-    query: Annotated[
-        str | None, typer.Option(metavar="SQL", help="What is read, if DATA is a database.")
-    ] = None,
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Instead of --query: the table of the database.")
-    ] = None,
+    out: Annotated[Path, option("FILE", "Where the configuration goes.")] = Path("release.toml"),
+    query: Annotated[str | None, option("SQL", "What is read, if DATA is a database.")] = None,
+    table: Annotated[str | None, option("NAME", "Instead of --query: the table of the database.")] = None,
     persons: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A table with one row per person, such as patients beside visits; a file or a database.",
+        option(
+            "FILE", "A table with one row per person, such as patients beside visits; a file or a database."
         ),
     ] = None,
     persons_query: Annotated[
-        str | None,
-        typer.Option(metavar="SQL", help="What is read of persons, from the database --persons or DATA."),
+        str | None, option("SQL", "What is read of persons, from the database --persons or DATA.")
     ] = None,
     persons_table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Instead of --persons-query: the table of persons.")
+        str | None, option("NAME", "Instead of --persons-query: the table of persons.")
     ] = None,
     person: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help='The column of persons, if the guess is wrong; "row": each row is one; "all": the file is.',
+        option(
+            "COLUMN",
+            'The column of persons, if the guess is wrong; "row": each row is one; "all": the file is.',
         ),
     ] = None,
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="A sensitive column, which nobody may learn; may be given several times."
-        ),
+        option("COLUMN", "A sensitive column, which nobody may learn; may be given several times."),
     ] = None,
     form: DataFormat = None,
     delimiter: Delimiter = None,
@@ -177,27 +169,20 @@ def _summary(proposed: "Proposed") -> Iterator[str]:
 def inspect(
     config: ConfigPath,
     patterns: Annotated[
-        bool, typer.Option("--patterns", help="Also list frequent patterns, where events are symbols.")
+        bool, flag("--patterns", "Also list frequent patterns, where events are symbols.")
     ] = False,
     min_support: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="List patterns of at least N persons, not of one in a hundred."),
+        int | None, option("N", "List patterns of at least N persons, not of one in a hundred.")
     ] = None,
-    top: Annotated[
-        int | None, typer.Option(metavar="N", help="List the N most frequent patterns, not 20.")
-    ] = None,
+    top: Annotated[int | None, option("N", "List the N most frequent patterns, not 20.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also write everything as a page, such as inspect.html."),
+        Path | None, option("FILE", "Also write everything as a page, such as inspect.html.")
     ] = None,
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help="Look at everybody, however many items they have.")
-    ] = False,
+    thorough: Annotated[bool, flag("--thorough", "Look at everybody, however many items they have.")] = False,
     seed: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Draw persons from this text where not all are looked at; the same persons by default.",
+        option(
+            "TEXT", "Draw persons from this text where not all are looked at; the same persons by default."
         ),
     ] = None,
     force: Force = False,
@@ -249,7 +234,7 @@ def _bar() -> str:
     return "█"
 
 
-Attribute = Annotated[str, typer.Argument(metavar="ATTRIBUTE", help="A column that has a hierarchy.")]
+Attribute = Annotated[str, argument("ATTRIBUTE", "A column that has a hierarchy.")]
 _DEPTH, _CHILDREN = 2, 10
 
 hierarchy_app = typer.Typer(cls=Group, help="Check, build and show hierarchies.", rich_markup_mode=None)
@@ -285,9 +270,7 @@ def lint(config: ConfigPath, json: Json = False, quiet: Quiet = False) -> int:
 def build(
     config: ConfigPath,
     attribute: Attribute,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write, in ARX format: one row per leaf.")
-    ],
+    out: Annotated[Path, option("FILE", "The file to write, in ARX format: one row per leaf.")],
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -313,17 +296,14 @@ def show(
     attribute: Attribute,
     depth: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            f"Fold what lies deeper than this below the root (default {_DEPTH}; --json: nothing).",
             parser=whole_number(0),
-            help=f"Fold what lies deeper than this below the root (default {_DEPTH}; --json: nothing).",
         ),
     ] = None,
     children: Annotated[
-        int,
-        typer.Option(
-            metavar="N", parser=whole_number(1), help="Show at most so many nodes under one (not --json)."
-        ),
+        int, option("N", "Show at most so many nodes under one (not --json).", parser=whole_number(1))
     ] = _CHILDREN,
     json: Json = False,
     quiet: Quiet = False,
@@ -349,45 +329,29 @@ def schema(json: Json = False, quiet: Quiet = False) -> None:  # noqa: ARG001  (
 
 
 def convert(
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="IN", help="The data, or a configuration whose data and roles are meant."),
-    ],
+    source: Annotated[Path, argument("IN", "The data, or a configuration whose data and roles are meant.")],
     out: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT", help="Where to: .csv, .tsv, .spmf, .seq, .xes, each also .gz; .parquet, .arrow."
-        ),
+        Path, argument("OUT", "Where to: .csv, .tsv, .spmf, .seq, .xes, each also .gz; .parquet, .arrow.")
     ],
     person: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The column of persons; row where each row is a person."),
+        str | None, option("COLUMN", "The column of persons; row where each row is a person.")
     ] = None,
-    order: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that orders events: numbers, or text.")
-    ] = None,
+    order: Annotated[str | None, option("COLUMN", "The column that orders events: numbers, or text.")] = None,
     time: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="The column of times; give it twice for dates and clock times."),
+        list[str] | None, option("COLUMN", "The column of times; give it twice for dates and clock times.")
     ] = None,
-    time_format: Annotated[
-        str | None, typer.Option(metavar="FORM", help="The format of times, such as %Y%m%d.")
-    ] = None,
-    tie: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="A second key for events of the same order or time.")
-    ] = None,
-    symbol: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of symbols: what happened.")
-    ] = None,
+    time_format: Annotated[str | None, option("FORM", "The format of times, such as %Y%m%d.")] = None,
+    tie: Annotated[str | None, option("COLUMN", "A second key for events of the same order or time.")] = None,
+    symbol: Annotated[str | None, option("COLUMN", "The column of symbols: what happened.")] = None,
     form: DataFormat = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     partition: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "OUT is a folder of N Parquet files, each person in one; the input is read piece by piece.",
             parser=whole_number(1),
-            help="OUT is a folder of N Parquet files, each person in one; the input is read piece by piece.",
         ),
     ] = None,
     force: Force = False,
@@ -446,19 +410,12 @@ def datasets(context: typer.Context, json: Json = False, quiet: Quiet = False) -
 
 @datasets_app.command(cls=Command)
 def make(
-    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(DATASETS)}.")],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .csv.gz, .tsv.gz, .parquet; a folder.")
-    ],
-    persons: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole_number(), help="How many persons.")
-    ] = None,
-    seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
+    name: Annotated[str, argument("NAME", f"One of {', '.join(DATASETS)}.")],
+    out: Annotated[Path, option("FILE", "Where to: .csv, .tsv, .csv.gz, .tsv.gz, .parquet; a folder.")],
+    persons: Annotated[int | None, option("N", "How many persons.", parser=whole_number())] = None,
+    seed: Annotated[str, option("TEXT", "The same text gives the same file.")] = SEED,
     form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="NAME", help="hospital as a clinical data folder: omop, fhir, meds."
-        ),
+        str | None, option("NAME", "hospital as a clinical data folder: omop, fhir, meds.", "--format")
     ] = None,
     force: Force = False,
     json: Json = False,

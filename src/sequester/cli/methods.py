@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sequester.cli.exits import DONE, INTERNAL_ERROR, NOT_SATISFIED
-from sequester.cli.options import ConfigPath, EngineAddress, Json, Quiet, Seed, whole_number
+from sequester.cli.options import (
+    ConfigPath,
+    EngineAddress,
+    Json,
+    Quiet,
+    Seed,
+    argument,
+    flag,
+    option,
+    whole_number,
+)
 from sequester.cli.terminal import Terminal, aligned, duration, levels
 from sequester.errors import InputError
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
@@ -35,8 +45,7 @@ def methods(json: Json = False, quiet: Quiet = False) -> None:
 
 def warmup(
     methods: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[METHOD]...", help="Methods to compile for; all unless named."),
+        list[str] | None, argument("[METHOD]...", "Methods to compile for; all unless named.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -189,58 +198,43 @@ def _share(text: str) -> float:
 
 def compare(
     config: ConfigPath,
-    methods: Annotated[
-        str | None, typer.Option(metavar="A,B", help="These methods; by default all that fit the data.")
-    ] = None,
+    methods: Annotated[str | None, option("A,B", "These methods; by default all that fit the data.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "K=2,5,10",
+            "Values of a parameter, for the methods that have it. Several times: every combination.",
             "--set",
-            metavar="K=2,5,10",
-            help="Values of a parameter, for the methods that have it. Several times: every combination.",
         ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where everything goes; the same command resumes there.")
-    ] = Path("sequester-compare"),
+    out: Annotated[Path, option("DIR", "Where everything goes; the same command resumes there.")] = Path(
+        "sequester-compare"
+    ),
     measure: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The measure of utility that is drawn against the risk."),
+        str | None, option("NAME", "The measure of utility that is drawn against the risk.")
     ] = None,
     adversary: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Whose risk is compared; by default found: persons expected to be re-identified.",
-        ),
+        option("NAME", "Whose risk is compared; by default found: persons expected to be re-identified."),
     ] = None,
-    known: Annotated[
-        int, typer.Option(metavar="N", parser=whole_number(1), help="How many items the adversary knows.")
-    ] = 2,
-    targets: Annotated[
-        int, typer.Option(metavar="N", parser=whole_number(1), help="How many targets are tried.")
-    ] = 10_000,
+    known: Annotated[int, option("N", "How many items the adversary knows.", parser=whole_number(1))] = 2,
+    targets: Annotated[int, option("N", "How many targets are tried.", parser=whole_number(1))] = 10_000,
     max_risk: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", parser=_share, help="Recommend the best candidate whose risk is at most this."
-        ),
+        float | None, option("X", "Recommend the best candidate whose risk is at most this.", parser=_share)
     ] = None,
     at_once: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Candidates side by side, at most; by default one per core. Memory may allow fewer.",
             parser=whole_number(1),
-            help="Candidates side by side, at most; by default one per core. Memory may allow fewer.",
         ),
     ] = None,
     write_releases: Annotated[
-        bool, typer.Option("--write-releases", help="Also write each release. Hand out one of them only.")
+        bool, flag("--write-releases", "Also write each release. Hand out one of them only.")
     ] = False,
     seed: Seed = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Begin anew, and replace an earlier comparison.")
-    ] = False,
+    force: Annotated[bool, flag("--force", "Begin anew, and replace an earlier comparison.")] = False,
     engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -353,23 +347,18 @@ def _row(found: "Comparison", place: int) -> tuple[str, ...]:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper, such as wang-2010.")],
+    paper: Annotated[str, argument("PAPER", "The paper, such as wang-2010.")],
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The folder of public data sets; without it, data is made."),
+        Path | None, option("DIR", "The folder of public data sets; without it, data is made.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Run a part of the grid, within minutes.")] = False,
+    quick: Annotated[bool, flag("--quick", "Run a part of the grid, within minutes.")] = False,
     sampled: Annotated[
-        bool, typer.Option("--sampled", help="Run a sample of the grid, by the design that the page states.")
+        bool, flag("--sampled", "Run a sample of the grid, by the design that the page states.")
     ] = False,
     finished: Annotated[
-        bool,
-        typer.Option("--finished", help="Run nothing; write the results of the cells that are finished."),
+        bool, flag("--finished", "Run nothing; write the results of the cells that are finished.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where results go; out/reproduce/PAPER by default."),
-    ] = None,
+    out: Annotated[Path | None, option("DIR", "Where results go; out/reproduce/PAPER by default.")] = None,
     engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,

@@ -8,44 +8,45 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else there.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is already there.")]
-Seed = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Everything random comes from this text: same text, same bytes."),
-]
+
+def argument(metavar: str, about: str) -> Any:
+    """Declare an argument of a command by what stands for it, and what it is."""
+    return typer.Argument(metavar=metavar, help=about)
+
+
+def option(metavar: str, about: str, *names: str, parser: Callable[[str], Any] | None = None) -> Any:
+    """Declare an option with a value by what stands for that, and what it is; named as its parameter."""
+    return typer.Option(*names, metavar=metavar, help=about, parser=parser)
+
+
+def flag(name: str, about: str) -> Any:
+    """Declare an option without a value, by its name and what it does."""
+    return typer.Option(name, help=about)
+
+
+Json = Annotated[bool, flag("--json", "Print one JSON document on stdout, and nothing else there.")]
+Quiet = Annotated[bool, flag("--quiet", "Show no progress.")]
+Force = Annotated[bool, flag("--force", "Replace what is already there.")]
+Seed = Annotated[str | None, option("TEXT", "Everything random comes from this text: same text, same bytes.")]
 EngineAddress = Annotated[
     str | None,
-    typer.Option(
-        "--engine",
-        metavar="ADDRESS",
-        help="Workers that share the work: tcp://host:port or tls://host:port of a dask scheduler, or "
+    option(
+        "ADDRESS",
+        "Workers that share the work: tcp://host:port or tls://host:port of a dask scheduler, or "
         "local:N processes here.",
+        "--engine",
     ),
 ]
 DataFormat = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="The format of the data, if its name does not show it: csv, spmf, seq, xes, ...",
+    option(
+        "NAME", "The format of the data, if its name does not show it: csv, spmf, seq, xes, ...", "--format"
     ),
 ]
-Delimiter = Annotated[
-    str | None, typer.Option(metavar="CHARACTER", help="The delimiter of a CSV file; found by default.")
-]
-Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The encoding of a text file; utf-8 by default.")
-]
-ReleaseFolder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The release folder, such as out/release.")
-]
-ConfigPath = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="The configuration, such as release.toml.")
-]
+Delimiter = Annotated[str | None, option("CHARACTER", "The delimiter of a CSV file; found by default.")]
+Encoding = Annotated[str | None, option("NAME", "The encoding of a text file; utf-8 by default.")]
+ReleaseFolder = Annotated[Path, argument("DIR", "The release folder, such as out/release.")]
+ConfigPath = Annotated[Path, argument("CONFIG", "The configuration, such as release.toml.")]
 
 
 def whole_number(least: int | None = None) -> Callable[[str], int]:

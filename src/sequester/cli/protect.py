@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sequester.cli.exits import DONE, USAGE_ERROR
-from sequester.cli.options import ConfigPath, EngineAddress, Force, Json, Quiet, Seed, configured_method
+from sequester.cli.options import (
+    ConfigPath,
+    EngineAddress,
+    Force,
+    Json,
+    Quiet,
+    Seed,
+    configured_method,
+    flag,
+    option,
+)
 from sequester.cli.terminal import Terminal, duration, levels
 from sequester.errors import InputError
 
@@ -27,40 +35,29 @@ if TYPE_CHECKING:
 def protect(
     config: ConfigPath,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where release/ and internal/ go; wins over [release] path."),
+        Path | None, option("DIR", "Where release/ and internal/ go; wins over [release] path.")
     ] = None,
     seed: Seed = None,
     force: Force = False,
     continues: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Continue the series whose last part is there; wins over [release] continues."
-        ),
+        option("DIR", "Continue the series whose last part is there; wins over [release] continues."),
     ] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Keep the steps of a long run there, and resume one that was stopped."
-        ),
+        Path | None, option("DIR", "Keep the steps of a long run there, and resume one that was stopped.")
     ] = None,
     quick: Annotated[
-        bool,
-        typer.Option("--quick", help="Skip attacks and explanations; the internal report has neither."),
+        bool, flag("--quick", "Skip attacks and explanations; the internal report has neither.")
     ] = False,
     thorough: Annotated[
-        bool,
-        typer.Option("--thorough", help="Run all attacks, and the method without bounds on its work."),
+        bool, flag("--thorough", "Run all attacks, and the method without bounds on its work.")
     ] = False,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Check everything, estimate time and feasibility, write nothing."),
+        bool, flag("--dry-run", "Check everything, estimate time and feasibility, write nothing.")
     ] = False,
     follow: Annotated[
         str | None,
-        typer.Option(
-            metavar="-", help="Read one person's symbols as JSON lines, and write them sanitized (top-down)."
-        ),
+        option("-", "Read one person's symbols as JSON lines, and write them sanitized (top-down)."),
     ] = None,
     engine: EngineAddress = None,
     json: Json = False,
@@ -288,16 +285,12 @@ _SHOWN_VALUES = 5
 
 def stream(
     config: ConfigPath,
-    inputs: Annotated[
-        Path, typer.Option("--in", metavar="DIR", help="Input files, each one snapshot, taken in name order.")
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where published snapshots go.")],
-    state: Annotated[
-        Path, typer.Option(metavar="DIR", help="What is kept between runs; as sensitive as the input.")
-    ],
-    follow: Annotated[bool, typer.Option("--follow", help="Wait for more files, until interrupted.")] = False,
+    inputs: Annotated[Path, option("DIR", "Input files, each one snapshot, taken in name order.", "--in")],
+    out: Annotated[Path, option("DIR", "Where published snapshots go.")],
+    state: Annotated[Path, option("DIR", "What is kept between runs; as sensitive as the input.")],
+    follow: Annotated[bool, flag("--follow", "Wait for more files, until interrupted.")] = False,
     finish: Annotated[
-        bool, typer.Option("--finish", help="Also publish what is still in the window: no more will come.")
+        bool, flag("--finish", "Also publish what is still in the window: no more will come.")
     ] = False,
     json: Json = False,
     quiet: Quiet = False,

@@ -6,10 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from sequester.cli.exits import DONE, INTERRUPTED
-from sequester.cli.options import Json, Quiet, Seed, whole_number
+from sequester.cli.options import Json, Quiet, Seed, argument, flag, option, whole_number
 from sequester.cli.terminal import Terminal, levels
 from sequester.errors import InputError
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where everything goes.")] = Path("sequester-demo"),
+    out: Annotated[Path, option("DIR", "Where everything goes.")] = Path("sequester-demo"),
     seed: Seed = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -99,20 +97,15 @@ def _values(values: dict[str, str]) -> str:
 def workbench(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="CONFIG or DATA",
-            help="A configuration, a table of events, a folder, or a database; by default the folder here.",
+        argument(
+            "CONFIG or DATA",
+            "A configuration, a table of events, a folder, or a database; by default the folder here.",
         ),
     ] = None,
     port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", parser=whole_number(1), help="The port to listen at; a free one by default."
-        ),
+        int | None, option("N", "The port to listen at; a free one by default.", parser=whole_number(1))
     ] = None,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
-    ] = False,
+    no_browser: Annotated[bool, flag("--no-browser", "Print the address, and open no browser.")] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.exits import DONE, NOT_SATISFIED
-from sequester.cli.options import EngineAddress, Json, Quiet, ReleaseFolder, configured_method, whole_number
+from sequester.cli.options import (
+    EngineAddress,
+    Json,
+    Quiet,
+    ReleaseFolder,
+    configured_method,
+    flag,
+    option,
+    whole_number,
+)
 from sequester.cli.terminal import Terminal, aligned, levels
 
 if TYPE_CHECKING:
@@ -19,20 +28,14 @@ if TYPE_CHECKING:
 def verify(
     folder: ReleaseFolder,
     original: Annotated[
-        Path | None,
-        typer.Option(metavar="CONFIG", help="The configuration it was made from, to compare with its data."),
+        Path | None, option("CONFIG", "The configuration it was made from, to compare with its data.")
     ] = None,
     pseudonyms: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The pseudonyms, where they are not in internal/ beside the release."
-        ),
+        Path | None, option("FILE", "The pseudonyms, where they are not in internal/ beside the release.")
     ] = None,
     earlier: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--with", metavar="DIR", help="An earlier part of its series; repeat it, from the first part on."
-        ),
+        option("DIR", "An earlier part of its series; repeat it, from the first part on.", "--with"),
     ] = None,
     engine: EngineAddress = None,
     json: Json = False,
@@ -98,42 +101,33 @@ def _sizes(text: str) -> str:
 def attack(
     folder: ReleaseFolder,
     original: Annotated[
-        Path,
-        typer.Option(
-            metavar="CONFIG", help="The configuration that it was made from: the background knowledge."
-        ),
+        Path, option("CONFIG", "The configuration that it was made from: the background knowledge.")
     ],
     held_out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CONFIG", help="A configuration of persons who are not in the release: the control."
-        ),
+        Path | None, option("CONFIG", "A configuration of persons who are not in the release: the control.")
     ] = None,
     known: Annotated[
-        str,
-        typer.Option(metavar="1-3", parser=_sizes, help="How many items they know: a number or a range."),
+        str, option("1-3", "How many items they know: a number or a range.", parser=_sizes)
     ] = "1-3",
     targets: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "How many targets are tried for each kind of knowledge: 10,000, or fewer on much data.",
             parser=whole_number(1),
-            help="How many targets are tried for each kind of knowledge: 10,000, or fewer on much data.",
         ),
     ] = None,
     seed: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Draw targets from this text; the same targets by default."),
+        str | None, option("TEXT", "Draw targets from this text; the same targets by default.")
     ] = None,
     also: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="Another release of the same people, or a part of its series."),
+        list[Path] | None, option("DIR", "Another release of the same people, or a part of its series.")
     ] = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Try all targets and attacks, however long it takes.")
+        bool, flag("--thorough", "Try all targets and attacks, however long it takes.")
     ] = False,
     all_risks: Annotated[
-        bool, typer.Option("--all", help="Print all risks, not only the main ones and those above a claim.")
+        bool, flag("--all", "Print all risks, not only the main ones and those above a claim.")
     ] = False,
     engine: EngineAddress = None,
     json: Json = False,
