@@ -21,7 +21,7 @@ from markupsafe import Markup
 import postgresql as server_programs
 from sequester.engine.address import open_engine
 from sequester.engine.cluster import DaskEngine
-from sequester.release.plot import Tally
+from sequester.release.plot import Figure
 from sequester.report import plot
 from sequester.workflow.comparison import pool
 from sequester.workflow.comparison.worker import work
@@ -171,13 +171,13 @@ def _leave_out(patch: pytest.MonkeyPatch, *, draws: bool) -> None:
     patch.setattr("sequester.engine.local.usable_cores", lambda: 1)
     if not draws:
         # Not the filter of the templates: what they saw first is what they keep.
-        patch.setattr("sequester.report.plot.draw_bars", lambda tally: tally)
+        patch.setattr("sequester.release.plot.Figure.chart", lambda figure: figure)
         patch.setattr("sequester.report.plot.as_svg", _without_drawing(plot.as_svg))
 
 
 def _without_drawing(as_svg: Callable[..., Markup]) -> Callable[..., Markup]:
     def labels(chart: object, *, title: str, standalone: bool = False) -> Markup:
-        if not isinstance(chart, Tally):
+        if not isinstance(chart, Figure):
             return as_svg(chart, title=title, standalone=standalone)
         texts = Markup().join(Markup("<text>{}</text>").format(label) for label in chart.labels)
         return Markup('<svg role="img" aria-label="{}">{}</svg>').format(title, texts)

@@ -95,6 +95,12 @@ def where_raised(error: BaseException) -> str:
     return place
 
 
+def fault_of(error: BaseException) -> str:
+    """Return name and place of an internal error; what it says may hold raw data, so it is left out."""
+    fault = error.fault if isinstance(error, InternalError) else ""
+    return f"internal error: {fault or f'{type(error).__name__} at {where_raised(error)}'}"
+
+
 _OS_ERROR = re.compile(r"([^:\s][^:]*?) \(os error \d+\)")
 
 
@@ -110,6 +116,28 @@ def system_reason(error: BaseException) -> str | None:
     """
     words = _OS_ERROR.search(str(error))
     return getattr(error, "strerror", None) or (words[1] if words else None)
+
+
+def user_error_lines(error: BaseException) -> tuple[str, ...] | None:
+    """Return the lines about an error that is the user's to solve; None where it is ours.
+
+    Examples
+    --------
+    >>> user_error_lines(ParameterError("k must be at least 2, got 1"))
+    ('k must be at least 2, got 1',)
+    >>> user_error_lines(FileNotFoundError(2, "No such file", "a.csv")), user_error_lines(ValueError())
+    (('cannot use a.csv: No such file',), None)
+    """
+    match error:
+        case InputError():
+            return error.lines
+        case MemoryError():
+            return ("there is not enough memory for this",)
+        case OSError():
+            reason = system_reason(error) or type(error).__name__
+            about = f"cannot use {error.filename}" if error.filename else "cannot go on"
+            return (f"{about}: {reason}",)
+    return None
 
 
 class SequesterWarning(UserWarning):

@@ -16,7 +16,7 @@ from sequester.data.table import EventTable
 from sequester.explanation import Explanation, Reason, Relaxation
 from sequester.hierarchies import Hierarchy
 from sequester.report import external_page, internal_page
-from sequester.report.findings import Findings, Phase, Timings
+from sequester.report.findings import Findings, Timings
 from sequester.report.page import internal_document
 from sequester.utility.score import Score
 
@@ -101,9 +101,7 @@ def pages(make_release):
     findings = Findings(
         risks=tuple(risks()),
         explanation=Explanation(reasons=(reason,), relaxations=(relaxation,), notes=(EVIL, SECRET)),
-        timings=Timings(
-            phases=(Phase(name=EVIL, seconds=1.5), Phase(name=LONG, seconds=90.0)), peak_bytes=10**9
-        ),
+        timings=Timings(phases={EVIL: 1.5, LONG: 90.0}, peak_bytes=10**9),
     )
     plain = make_release([tuple("abc")] * 4)
     return {

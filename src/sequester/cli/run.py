@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 from sequester._version import __version__
 from sequester.cli.exits import DONE, INTERNAL_ERROR, INTERRUPTED, NOT_SATISFIED, USAGE_ERROR
 from sequester.cli.terminal import Terminal, describe_output, discard_unwritten, replace_closed
-from sequester.errors import (
-    InputError,
-    InternalError,
-    SchemaError,
-    UnattainableError,
-    system_reason,
-    where_raised,
-)
+from sequester.errors import InputError, SchemaError, UnattainableError, fault_of, user_error_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,33 +55,16 @@ def _diagnose(error: BaseException) -> tuple[int, tuple[str, ...]]:
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED, (f"interrupted; {describe_output()}",)
-        case InputError():
-            return USAGE_ERROR, error.lines
         case UnattainableError():
             return NOT_SATISFIED, (str(error),)
         case BrokenPipeError():
             return DONE, ()
-        case MemoryError():
-            return USAGE_ERROR, ("there is not enough memory for this",)
-        case OSError() if not isinstance(error, InternalError):
-            return USAGE_ERROR, (_about_file(error),)
-        case _:
-            return INTERNAL_ERROR, (_report(error),)
-
-
-def _about_file(error: OSError) -> str:
-    reason = system_reason(error) or type(error).__name__
-    return f"cannot use {error.filename}: {reason}" if error.filename else f"cannot go on: {reason}"
-
-
-def _report(error: BaseException) -> str:
-    """Name the fault and its place; what it says may hold raw data, so it is left out."""
-    fault = error.fault if isinstance(error, InternalError) and error.fault else ""
-    return (
-        f"internal error: {fault or f'{type(error).__name__} at {where_raised(error)}'}; {describe_output()} "
-        f"(please report it, with the command; sequester {__version__}, "
-        f"Python {sys.version_info.major}.{sys.version_info.minor}, {sys.platform})"
-    )
+    lines = user_error_lines(error)
+    if lines is not None:
+        return USAGE_ERROR, lines
+    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    about = f"(please report it, with the command; sequester {__version__}, {python}, {sys.platform})"
+    return INTERNAL_ERROR, (f"{fault_of(error)}; {describe_output()} {about}",)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TextIO
@@ -125,23 +125,16 @@ class Terminal:
             stop_listening()
 
     @contextmanager
-    def engine(self, address: str | None) -> Iterator[Engine | None]:
-        """Open the workers of an address while a command runs; None where none was given."""
-        if address is None:
-            yield None
-            return
-        # Loaded here so that --help need not wait for numpy.
-        from sequester.engine.address import open_engine  # noqa: PLC0415
-
-        with open_engine(address, announce=ignore_warning if self.quiet else self.say) as engine:
-            yield engine
-
-    @contextmanager
     def work(
         self, address: str | None, method: str = "", *commands: str
     ) -> Iterator[tuple[Engine | None, Progress]]:
-        """Open the workers of an address, and show how far the work has come."""
-        with self.engine(address) as engine, self.progress(method, *commands) as progress:
+        """Open the workers of an address, if there is one, and show how far the work has come."""
+        # Loaded here so that --help need not wait for numpy.
+        from sequester.engine.address import open_engine  # noqa: PLC0415
+
+        announce = ignore_warning if self.quiet else self.say
+        opened = nullcontext() if address is None else open_engine(address, announce=announce)
+        with opened as engine, self.progress(method, *commands) as progress:
             yield engine, progress
 
     @contextmanager

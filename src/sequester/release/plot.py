@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from operator import xor
 from typing import TYPE_CHECKING, Any
@@ -38,68 +38,87 @@ PERSON, ORDER = RESERVED[:2]
 """The columns that a release makes itself where it has persons."""
 
 
-def draw_bars(tally: Tally) -> Any:
-    """Return a chart of Altair with one row of bars per label, the number at its end."""
-    import altair as alt  # noqa: PLC0415  (takes most of a second to load, and only plots need it)
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Labels with one number per series, as a plot with a title."""
 
-    return draw_layers(tally).configure(
-        autosize=alt.AutoSizeParams(type="none"),
-        padding={"left": _margin(tally), "right": _NUMBERS, "top": 2, "bottom": 2},
-        background="transparent",
-        font="sans-serif",
-        view=alt.ViewConfig(stroke=None),
-        aria=False,
-    )
+    labels: tuple[str, ...]
+    """What is counted, in the order it is shown."""
+    series: Mapping[str, tuple[float, ...]]
+    """Series to its numbers, beside `labels`."""
+    hidden: int = 0
+    """Labels that are left out because others are more frequent."""
+    _: KW_ONLY
+    title: str = ""
+    """What is counted, in words."""
+    unit: str = ""
+    """Persons, events or changes."""
 
+    def chart(self) -> Any:
+        """Return the plot as a chart of Altair: one row of bars per label, the number at its end."""
+        import altair as alt  # noqa: PLC0415  (takes most of a second to load, and only plots need it)
 
-def _margin(tally: Tally) -> int:
-    return round(_LETTER * max(map(display_width, short_labels(tally.labels)), default=0)) + 2 * _GAP
+        return self._bars().configure(
+            autosize=alt.AutoSizeParams(type="none"),
+            padding={"left": self._margin, "right": _NUMBERS, "top": 2, "bottom": 2},
+            background="transparent",
+            font="sans-serif",
+            view=alt.ViewConfig(stroke=None),
+            aria=False,
+        )
 
+    def layers(self) -> Any:
+        """Return the chart under its title, without margins and fonts, to be put beside others."""
+        return self._bars().properties(title=self.title)
 
-def draw_layers(tally: Tally) -> Any:
-    """Return the same chart without its margins and fonts, to be put beside others."""
-    # Altair takes most of a second to load, and only pages need it.
-    import altair as alt  # noqa: PLC0415
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+        return self.chart()._repr_mimebundle_(*args, **options)
 
-    names = list(tally.series)
-    labels = short_labels(tally.labels)
-    rows = [
-        {"place": place, "label": label, "series": name, "count": count, "text": _brief(count)}
-        for name, counts in tally.series.items()
-        for place, (label, count) in enumerate(zip(labels, counts, strict=True))
-    ]
-    # Labels are data and never part of the specification: the renderer turns what it finds there (an order of
-    # values, say) into expressions that it runs. Its own cut of long labels is not used either; it splits
-    # letters beyond the first 65,536 in two and fails on the halves. Sizes are given rather than measured, so
-    # that the page does not depend on the fonts of the machine that makes it.
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("place:O", title=None, axis=alt.Axis(labels=False, ticks=False, domainColor=RULE, aria=False))
-    )
-    counts = base.encode(
-        x=alt.X("count:Q", title=None, axis=None, scale=alt.Scale(domain=[0, _largest(tally)], nice=False)),
-        yOffset=alt.YOffset("series:N", sort=names),
-    )
-    color = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES[: len(names)]), legend=None)
-    first = alt.datum.series == names[0]
-    return alt.layer(
-        counts.mark_bar(aria=False).encode(color=color),
-        counts.mark_text(aria=False, baseline="middle", color=INK, align="left", dx=5, fontSize=11).encode(
-            text="text:N"
-        ),
-        base.transform_filter(first)
-        .mark_text(aria=False, baseline="middle", color=INK, align="right", fontSize=12)
-        .encode(text="label:N", x=alt.value(-_GAP)),
-        width=_WIDTH - _margin(tally) - _NUMBERS,
-        height=len(labels) * (_ROW if len(names) == 1 else _PAIR),
-    )
+    @property
+    def _margin(self) -> int:
+        return round(_LETTER * max(map(display_width, short_labels(self.labels)), default=0)) + 2 * _GAP
+
+    def _bars(self) -> Any:
+        import altair as alt  # noqa: PLC0415  (as above)
+
+        names = list(self.series)
+        labels = short_labels(self.labels)
+        rows: list[dict[str, Any]] = [
+            {"place": place, "label": label, "series": name, "count": count, "text": _brief(count)}
+            for name, counts in self.series.items()
+            for place, (label, count) in enumerate(zip(labels, counts, strict=True))
+        ]
+        largest = max((row["count"] for row in rows), default=0) or 1
+        # Labels are data and never part of the specification: the renderer turns what it finds there (an
+        # order of values, say) into expressions that it runs. Its own cut of long labels is not used either;
+        # it splits letters beyond the first 65,536 in two and fails on the halves. Sizes are given rather
+        # than measured, so that the page does not depend on the fonts of the machine that makes it.
+        base = alt.Chart(alt.InlineData(values=rows)).encode(
+            y=alt.Y(
+                "place:O", title=None, axis=alt.Axis(labels=False, ticks=False, domainColor=RULE, aria=False)
+            )
+        )
+        counts = base.encode(
+            x=alt.X("count:Q", title=None, axis=None, scale=alt.Scale(domain=[0, largest], nice=False)),
+            yOffset=alt.YOffset("series:N", sort=names),
+        )
+        color = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES[: len(names)]), legend=None)
+        first = alt.datum.series == names[0]
+        return alt.layer(
+            counts.mark_bar(aria=False).encode(color=color),
+            counts.mark_text(
+                aria=False, baseline="middle", color=INK, align="left", dx=5, fontSize=11
+            ).encode(text="text:N"),
+            base.transform_filter(first)
+            .mark_text(aria=False, baseline="middle", color=INK, align="right", fontSize=12)
+            .encode(text="label:N", x=alt.value(-_GAP)),
+            width=_WIDTH - self._margin - _NUMBERS,
+            height=len(labels) * (_ROW if len(names) == 1 else _PAIR),
+        )
 
 
 def _brief(count: float) -> str:
     return f"{count / 1e6:,.1f} M" if count >= 10_000_000 else number(count)
-
-
-def _largest(tally: Tally) -> float:
-    return max((count for counts in tally.series.values() for count in counts), default=0) or 1
 
 
 TOP = 20
@@ -108,19 +127,7 @@ _ONE_BY_ONE = 12
 _TENS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Labels with one number per series, and how many labels are not shown."""
-
-    labels: tuple[str, ...]
-    """What is counted, in the order it is shown."""
-    series: Mapping[str, tuple[float, ...]]
-    """Series to its numbers, beside `labels`."""
-    hidden: int = 0
-    """Labels that are left out because others are more frequent."""
-
-
-def tally_lengths(lengths: Mapping[str, Counts]) -> Tally:
+def tally_lengths(lengths: Mapping[str, Counts], *, title: str = "", unit: str = "") -> Figure:
     """Count persons by their number of events, in one set of bins for all series.
 
     Examples
@@ -132,7 +139,7 @@ def tally_lengths(lengths: Mapping[str, Counts]) -> Tally:
     present = {name: each[each > 0] for name, each in lengths.items()}
     everything = np.concatenate([*present.values(), np.empty(0, np.int64)])
     if not everything.size:
-        return Tally((), dict.fromkeys(lengths, ()))
+        return Figure((), dict.fromkeys(lengths, ()), title=title, unit=unit)
     edges = _edges(int(everything.max()))
     counted = {name: np.histogram(each, [*edges, np.inf])[0] for name, each in present.items()}
     filled = np.flatnonzero(sum(counted.values()))
@@ -141,9 +148,11 @@ def tally_lengths(lengths: Mapping[str, Counts]) -> Tally:
         str(low) if high - low == 1 else f"{low:,}–{high - 1:,}"
         for low, high in zip(edges, [*edges[1:], edges[-1] + 1], strict=True)
     ]
-    return Tally(
+    return Figure(
         tuple(labels[first : last + 1]),
         {name: tuple(each[first : last + 1].tolist()) for name, each in counted.items()},
+        title=title,
+        unit=unit,
     )
 
 
@@ -157,7 +166,9 @@ def _edges(largest: int) -> list[int]:
     return [1, 2, 3, 4, 5, *steps[: above + 1]]
 
 
-def tally_values(counts: Mapping[str, pl.DataFrame], top: int = TOP) -> Tally:
+def tally_values(
+    counts: Mapping[str, pl.DataFrame], *, top: int = TOP, title: str = "", unit: str = ""
+) -> Figure:
     """Return the most frequent values of all series together, with their counts.
 
     Examples
@@ -173,16 +184,11 @@ def tally_values(counts: Mapping[str, pl.DataFrame], top: int = TOP) -> Tally:
     first = together.sort("count", "value", descending=[True, False]).head(top)
     totals = dict(first.iter_rows())
     labels = sorted(in_label_order(totals), key=totals.__getitem__, reverse=True)
-    return Tally(
-        tuple(labels),
-        {name: tuple(_look_up(each, labels)) for name, each in counts.items()},
-        together.height - len(labels),
-    )
-
-
-def _look_up(counts: pl.DataFrame, labels: list[str]) -> list[int]:
-    found = dict(counts.filter(pl.col("value").is_in(labels)).iter_rows())
-    return [found.get(label, 0) for label in labels]
+    series = {}
+    for name, each in counts.items():
+        found = dict(each.filter(pl.col("value").is_in(labels)).iter_rows())
+        series[name] = tuple(found.get(label, 0) for label in labels)
+    return Figure(tuple(labels), series, together.height - len(labels), title=title, unit=unit)
 
 
 def count_values(column: pl.Series) -> pl.DataFrame:
@@ -205,29 +211,6 @@ def original_values(table: EventTable, column: str) -> pl.DataFrame:
 def lengths_of(persons: pl.Series) -> Counts:
     """Return the number of events of each person, whose events stand together."""
     return persons.rle().struct.field("len").to_numpy().astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A plot with its title and its numbers."""
-
-    title: str
-    """What is counted."""
-    unit: str
-    """Persons, events or changes."""
-    tally: Tally
-    """The numbers."""
-
-    def chart(self) -> Any:
-        """Return the plot as a chart of Altair."""
-        return draw_bars(self.tally)
-
-    def layers(self) -> Any:
-        """Return the chart under its title, to be put beside others."""
-        return draw_layers(self.tally).properties(title=self.title)
-
-    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
-        return self.chart()._repr_mimebundle_(*args, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,14 +260,14 @@ def data_figures(rows: Released, unit: str = "persons", original: EventTable | N
         lengths = {"released": rows.lengths}
         if original is not None:
             lengths = {"before": np.diff(original.person_offsets), "after": rows.lengths}
-        figures.append(Figure(f"Events per {unit.removesuffix('s')}", unit, tally_lengths(lengths)))
+        figures.append(tally_lengths(lengths, title=f"Events per {unit.removesuffix('s')}", unit=unit))
     for name in rows.plotted:
         values = {"released": rows.values[name]}
         if original is not None:
             if name not in original.sequences.columns:
                 continue
             values = {"before": original_values(original, name), "after": rows.values[name]}
-        figures.append(Figure(f"Most frequent values of {name}", "events", tally_values(values)))
+        figures.append(tally_values(values, title=f"Most frequent values of {name}", unit="events"))
     return figures
 
 
@@ -296,9 +279,9 @@ def change_figures(changes: pl.LazyFrame, n_input_persons: int, unit: str) -> li
     kinds = changes.select(pl.col("what").cast(pl.Categorical)).collect()["what"]
     if not len(kinds):
         return []
-    by_kind = tally_values({"changes": count_values(kinds)})
+    counts = {"changes": count_values(kinds)}
     persons = [_persons_by_kind(changes, kinds, n_input_persons, unit)] if "person" in columns else []
-    return [*persons, Figure("Changes by kind", "cells or events", by_kind)]
+    return [*persons, tally_values(counts, title="Changes by kind", unit="cells or events")]
 
 
 def _persons_by_kind(changes: pl.LazyFrame, kinds: pl.Series, n_input_persons: int, unit: str) -> Figure:
@@ -314,4 +297,4 @@ def _persons_by_kind(changes: pl.LazyFrame, kinds: pl.Series, n_input_persons: i
     counts["unchanged"] = n_input_persons - hashed.n_unique()
     persons = pl.DataFrame({"value": [*counts], "count": [*counts.values()]})
     title = f"{unit.capitalize()} by what happened to their data"
-    return Figure(title, unit, tally_values({unit: persons}))
+    return tally_values({unit: persons}, title=title, unit=unit)

@@ -357,43 +357,31 @@ def _facts(release: Release) -> Iterator[tuple[str, str]]:
         yield "further measures", f"{len(release.utility) - len(shown)}, all of them in utility"
 
 
-@dataclass(frozen=True, slots=True)
-class FlowStep:
-    """One count on the way from the input to the release."""
-
-    what: str
-    """What is counted."""
-    count: int
-    """How many there are."""
-    of: int | None = None
-    """Of how many, where that says something."""
-
-
-def data_flow(release: Release) -> Iterator[FlowStep]:
-    """Yield the counts from reading to release: read, left out, passed to the method, lost, released."""
+def data_flow(release: Release) -> Iterator[tuple[str, int, int | None]]:
+    """Yield the counts from reading to release: what, how many, and of how many where that helps."""
     reading = release.reading
     if reading is not None:
-        yield FlowStep("rows read", reading.rows)
+        yield "rows read", reading.rows, None
         for rule, count in reading.reasons.items():
-            yield FlowStep(f"left out: {rule}", count, reading.rows)
+            yield f"left out: {rule}", count, reading.rows
         if reading.outside:
-            yield FlowStep("left out: point in no region", reading.outside, reading.rows)
+            yield "left out: point in no region", reading.outside, reading.rows
         if reading.left_out:
-            yield FlowStep("left out, all reasons together", reading.left_out, reading.rows)
+            yield "left out, all reasons together", reading.left_out, reading.rows
         if reading.folded:
-            yield FlowStep("folded: points of one visit that are no event of their own", reading.folded)
+            yield "folded: points of one visit that are no event of their own", reading.folded, None
         if reading.crossed:
-            yield FlowStep("added: visits of regions between two points", reading.crossed)
+            yield "added: visits of regions between two points", reading.crossed, None
         if reading.events != release.n_input_events:
-            yield FlowStep("events made of the rows, of which a sample was taken", reading.events)
+            yield "events made of the rows, of which a sample was taken", reading.events, None
     n_released = release.frame.height
-    yield FlowStep("events that the method got", release.n_input_events)
-    yield FlowStep("lost: absent, or nothing of them is shown", release.n_lost_events, release.n_input_events)
-    yield FlowStep("released" if release.n_persons is not None else "released as records", n_released)
+    yield "events that the method got", release.n_input_events, None
+    yield "lost: absent, or nothing of them is shown", release.n_lost_events, release.n_input_events
+    yield "released" if release.n_persons is not None else "released as records", n_released, None
     if release.n_moved_items:
-        yield FlowStep("of these moved: elsewhere in the person's order", release.n_moved_items, n_released)
+        yield "of these moved: elsewhere in the person's order", release.n_moved_items, n_released
     if release.n_invented_items:
-        yield FlowStep("of these invented: the person never had them", release.n_invented_items, n_released)
+        yield "of these invented: the person never had them", release.n_invented_items, n_released
 
 
 def data_flow_counts(release: Release) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sequester._repr import number, shown
+from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import ROOT, counted
 from sequester.privacy.l_diversity import GROUP, TIME
 from sequester.release.files import MEDS_FILES, unsupported_reason
@@ -22,23 +23,8 @@ if TYPE_CHECKING:
     from sequester.attacks.risk import Risk
     from sequester.data.schema import Schema
     from sequester.explanation.explain import Explanation
-    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.release.release import Release
     from sequester.utility.score import Score
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
-    """A part of the work and how long it took."""
-
-    name: str
-    """What was done."""
-    seconds: float
-    """How long that took."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document about this phase."""
-        return {"name": self.name, "seconds": round(self.seconds, 3)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,43 +33,33 @@ class Timings:
 
     Examples
     --------
-    >>> phases = (Phase(name="reading", seconds=0.5), Phase(name="protecting", seconds=2.0))
-    >>> Timings(phases=phases, peak_bytes=300_000_000).seconds
-    2.5
-    >>> short = Phase(name="checked", seconds=0.001)
-    >>> [each.name for each in Timings(phases=(*phases, short), peak_bytes=0).longest]
+    >>> phases = {"reading": 0.5, "protecting": 2.0, "checked": 0.001}
+    >>> list(Timings(phases=phases, peak_bytes=300_000_000).longest)
     ['reading', 'protecting', 'everything else']
     """
 
-    phases: tuple[Phase, ...]
-    """In the order they came."""
+    phases: Mapping[str, float]
+    """What was done to the seconds it took, in the order they came."""
     peak_bytes: int
     """Largest resident memory of the process so far."""
 
     @property
     def seconds(self) -> float:
         """All phases together."""
-        return sum(each.seconds for each in self.phases)
+        return sum(self.phases.values())
 
     @property
-    def longest(self) -> tuple[Phase, ...]:
+    def longest(self) -> dict[str, float]:
         """The phases that take at least a hundredth of the time, and the rest together."""
         least = self.seconds / 100
-        shown = [each for each in self.phases if each.seconds >= least]
-        rest = self.seconds - sum(each.seconds for each in shown)
-        return (
-            (*shown, Phase(name="everything else", seconds=rest))
-            if len(shown) < len(self.phases)
-            else (*shown,)
-        )
+        shown = {name: seconds for name, seconds in self.phases.items() if seconds >= least}
+        rest = self.seconds - sum(shown.values())
+        return shown if len(shown) == len(self.phases) else shown | {"everything else": rest}
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document about time and memory."""
-        return {
-            "phases": [each.to_json() for each in self.phases],
-            "seconds": round(self.seconds, 3),
-            "peak_bytes": self.peak_bytes,
-        }
+        phases = [{"name": name, "seconds": round(seconds, 3)} for name, seconds in self.phases.items()]
+        return {"phases": phases, "seconds": round(self.seconds, 3), "peak_bytes": self.peak_bytes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -389,21 +365,28 @@ def generalization_levels(
     lie below a released value; what stands for one value only is as recorded.
     """
     return [
-        _generality(name, values[name], tree, (originals or {}).get(name))
+        _count_levels(name, values[name], tree, (originals or {}).get(name))
         for name, tree in released.items()
         if name in values and values[name].height
     ]
 
 
-def _generality(
-    name: str, values: pl.DataFrame, tree: pl.DataFrame, whole: Hierarchy | None
+def _count_levels(
+    name: str, values: pl.DataFrame, released: pl.DataFrame, whole: Hierarchy | None
 ) -> AttributeLevels:
-    depths = _depths(tree)
-    leaves = dict(tree.select("node", "leaves").iter_rows())
-    height = max(depths.values(), default=0) + 1 if whole is None else whole.height
+    tree = Hierarchy.from_frame(released) if whole is None else whole
+    leaves = dict(released.select("node", "leaves").iter_rows())
+    height = tree.height + (whole is None)
+
+    def level_of(value: str) -> int:
+        # A leaf of a short branch is as recorded, however far from the others.
+        if value != ROOT and leaves.get(value, 1) == 1:
+            return 0
+        return height if value == ROOT else height - int(tree.depth[tree.node(value)])
+
     at: dict[int, list[tuple[str, int]]] = {}
     for value, count in values.sort("count", "value", descending=[True, False]).iter_rows():
-        at.setdefault(_level(value, depths, leaves, height, whole), []).append((value, count))
+        at.setdefault(level_of(value), []).append((value, count))
     total = int(values["count"].sum())
     steps = []
     for level, found in sorted(at.items()):
@@ -423,37 +406,12 @@ def _generality(
     return AttributeLevels(attribute=name, height=height, steps=tuple(steps))
 
 
-def _level(
-    value: str, depths: Mapping[str, int], leaves: Mapping[str, int], height: int, whole: Hierarchy | None
-) -> int:
-    if value == ROOT:
-        return height
-    if leaves.get(value, 1) == 1:
-        # A leaf of a short branch is as recorded, however far from the others.
-        return 0
-    return height - (depths[value] if whole is None else int(whole.depth[whole.node(value)]))
-
-
 def _title(level: int, height: int | None, label: str) -> str:
     if level == 0:
         return "as recorded"
     if label == ROOT:
         return "*, suppressed"
     return "coarser" if height is None else f"coarser by {level} of {height} levels"
-
-
-def _depths(tree: pl.DataFrame) -> dict[str, int]:
-    """Return the steps of each node from the root."""
-    above = dict(tree.select("node", "parent").iter_rows())
-    depths: dict[str, int] = {}
-    for node in above:
-        way = [node]
-        while above[way[-1]] and way[-1] not in depths:
-            way.append(above[way[-1]])
-        base = depths.get(way[-1], 0)
-        for steps, each in enumerate(reversed(way)):
-            depths[each] = base + steps
-    return depths
 
 
 def level_text(step: LevelCount) -> str:

@@ -34,7 +34,10 @@ from sequester.report.plot import bars, maps
 from sequester.report.summary import ReleaseSummary, summarize_risks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.release.plot import Figure
     from sequester.release.release import Release
     from sequester.report.findings import AttributeLevels, Findings
@@ -56,7 +59,7 @@ def external_page(release: Release) -> str:
         maps=maps(release),
         parameters=release.published_parameters,
         figures=data_figures(rows, release.unit),
-        generalities=levels_by_attribute(release, rows, None),
+        generalities=generalization_levels(rows.values, release.hierarchies),
         example=coarse_example(release, rows),
         about_rows=release.about.rows(),
     )
@@ -73,28 +76,18 @@ def internal_page(
     rows = Released.of(release.frame)
     return template("internal.html").render(
         **_shared(release, rows, original),
-        parameters=release.parameters,
+        release=release,
+        findings=findings,
         figures=data_figures(rows, release.unit, original),
         maps=maps(release, original),
         compared=original is not None,
         changes=summarize_changes(release),
-        plots=release.method_plots,
         evidence=evidence_samples(release),
         measures=group_measures(release.utility),
-        generalities=levels_by_attribute(release, rows, original),
+        generalities=generalization_levels(rows.values, release.hierarchies, _trees(original)),
         risks=summarize_risks(findings.risks),
-        explanation=findings.explanation,
-        timings=findings.timings,
-        notes=findings.notes,
-        warnings=release.warnings,
-        n_input_persons=release.n_input_persons,
-        n_input_events=release.n_input_events,
-        n_lost_events=release.n_lost_events,
-        n_invented_items=release.n_invented_items,
-        n_moved_items=release.n_moved_items,
         summary=ReleaseSummary.of(release, original=original, risks=findings.risks),
         journey=tuple(data_flow(release)),
-        history=() if release.series is None else release.series.history,
     )
 
 
@@ -108,7 +101,7 @@ def _persons(release: Release, original: EventTable | None) -> dict[str, Any] | 
         "columns": describe_persons(release, rows),
         "n_persons": rows.n_rows,
         "n_without_events": release.persons.join(release.frame, on=PERSON, how="anti").height,
-        "generalities": levels_by_attribute(release, rows, own),
+        "generalities": generalization_levels(rows.values, release.hierarchies, _trees(own)),
         # Everybody has one row, which needs no plot.
         "figures": [replace(each, unit=release.unit) for each in figures[1:]],
     }
@@ -202,21 +195,6 @@ class Number:
     """A word below it."""
 
 
-def section_page(
-    *,
-    kind: str,
-    title: str,
-    lead: str,
-    notice: tuple[str, str],
-    numbers: tuple[Number, ...],
-    sections: tuple[Section, ...],
-) -> str:
-    """Return a page: what it is, a heading and a sentence, a notice (title, text), numbers, sections."""
-    return template("sections.html").render(
-        kind=kind, title=title, lead=lead, notice=notice, numbers=numbers, sections=sections
-    )
-
-
 FORMAT = 1
 """The layout of the document."""
 
@@ -228,6 +206,7 @@ def internal_document(
     rows = Released.of(release.frame)
     changed = summarize_changes(release)
     figures = data_figures(rows, release.unit, original)
+    levels = generalization_levels(rows.values, release.hierarchies, _trees(original))
     document = {
         "format": FORMAT,
         "software": {"name": "sequester", "version": __version__},
@@ -259,7 +238,7 @@ def internal_document(
         "series": None if release.series is None else list(release.series.history),
         "explanation": None if findings.explanation is None else findings.explanation.to_json(),
         "notes": findings.notes,
-        "levels": [_levels(each) for each in levels_by_attribute(release, rows, original)],
+        "levels": [_levels(each) for each in levels],
         "utility": {name: _score(score) for name, score in release.utility.items()},
         "figures": [_figure(each) for each in (*changed["figures"], *release.method_plots, *figures)],
         "timings": None if findings.timings is None else findings.timings.to_json(),
@@ -268,13 +247,8 @@ def internal_document(
     return json.dumps(_finite(plain_value(document)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def levels_by_attribute(
-    release: Release, rows: Released, original: EventTable | None
-) -> list[AttributeLevels]:
-    """Return the generalization levels of the released values, per attribute."""
-    return generalization_levels(
-        rows.values, release.hierarchies, None if original is None else original.hierarchies
-    )
+def _trees(original: EventTable | None) -> Mapping[str, Hierarchy] | None:
+    return None if original is None else original.hierarchies
 
 
 def _levels(each: AttributeLevels) -> dict[str, Any]:
@@ -299,14 +273,7 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
-    tally = figure.tally
-    return {
-        "title": figure.title,
-        "unit": figure.unit,
-        "labels": tally.labels,
-        "series": tally.series,
-        "hidden": tally.hidden,
-    }
+    return {name: getattr(figure, name) for name in ("title", "unit", "labels", "series", "hidden")}
 
 
 def _finite(value: Any) -> Any:

@@ -17,7 +17,7 @@ from sequester.data.trajectories import METRES_PER_DEGREE
 from sequester.hierarchies.labels import counted
 from sequester.mining.support import sequences_of
 from sequester.ragged import offsets_of
-from sequester.release.plot import INK, RULE, SERIES, draw_bars, lengths_of
+from sequester.release.plot import INK, RULE, SERIES, lengths_of
 from sequester.release.release import PERSON
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.data.places import Regions
     from sequester.data.table import EventTable
-    from sequester.release.plot import Tally
+    from sequester.release.plot import Figure
     from sequester.release.release import Release
 
     Point = npt.NDArray[np.float64]
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 _HEAD = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"[^>]*>')
 
 
-def bars(tally: Tally, *, title: str) -> Markup:
+def bars(figure: Figure, *, title: str) -> Markup:
     """Draw one row of bars per label, the number at its end; `title` is what a screen reader says."""
-    return as_svg(draw_bars(tally), title=title)
+    return as_svg(figure.chart(), title=title)
 
 
 def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
@@ -400,27 +400,20 @@ def _key(view: _View, busiest: int, most: int) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
-    """A drawing with its title."""
-
-    title: str
-    """What is drawn."""
-    drawing: Markup
-    """The SVG."""
-
-
-def maps(release: Release, original: EventTable | None = None) -> list[Map]:
-    """Return maps of a release and of the original; none where there are no places."""
+def maps(release: Release, original: EventTable | None = None) -> dict[str, Markup]:
+    """Return maps of a release and of the original by their titles; none where there are no places."""
     if release.regions is None:
-        return []
+        return {}
     offsets = offsets_of(lengths_of(release.frame[PERSON]))
     released = Sequences.encoded(offsets, {REGION: release.frame[REGION]})
-    if original is None:
-        return [Map("Visits per region", draw_map(release.regions, released))]
-    before = draw_map(release.regions, original, title="Visits per region, before", beside=[released])
-    after = draw_map(release.regions, released, title="Visits per region, after", beside=[original])
-    return [Map("Visits per region, before", before), Map("Visits per region, after", after)]
+    title = "Visits per region"
+    drawn: dict[str, tuple[EventTable | Sequences, ...]] = {title: (released,)}
+    if original is not None:
+        drawn = {f"{title}, before": (original, released), f"{title}, after": (released, original)}
+    return {
+        title: draw_map(release.regions, data, title=title, beside=beside)
+        for title, (data, *beside) in drawn.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def queries(dataset: DataSet, l: int, method: str) -> Rows:  # noqa: E741
     lost = release.n_lost_events / release.n_input_events
     return [
         {"length": int(length), "error": error / 100, "lost": lost}
-        for length, error in zip(plot.tally.labels, plot.tally.series["error"], strict=True)
+        for length, error in zip(plot.labels, plot.series["error"], strict=True)
     ]
 
 

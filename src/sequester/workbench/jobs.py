@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from sequester.errors import InputError, InternalError, UnattainableError, where_raised
+from sequester.errors import UnattainableError, fault_of, user_error_lines
 from sequester.release.staging import lock_folder, write_file
 from sequester.report.text import seconds
 
@@ -346,18 +346,12 @@ def _progress(folder: Path) -> Progress:
 
 def _diagnose(error: BaseException) -> dict[str, Any]:
     """Describe why there is no result, as the command line does."""
-    match error:
-        case InputError():
-            return {"state": "wrong", "lines": error.lines}
-        case UnattainableError():
-            return {"state": "refused", "lines": [str(error)], "achieved": error.achieved}
-        case MemoryError():
-            return {"state": "wrong", "lines": ["there is not enough memory for this"]}
-        case OSError() if not isinstance(error, InternalError):
-            return {"state": "wrong", "lines": [f"cannot use {error.filename}: {error.strerror}"]}
-    # What it says may hold raw data, so it is left out.
-    place = f"{type(error).__name__} at {where_raised(error)}"
-    return {"state": "failed", "lines": [f"internal error: {place} (please report it)"]}
+    if isinstance(error, UnattainableError):
+        return {"state": "refused", "lines": [str(error)], "achieved": error.achieved}
+    lines = user_error_lines(error)
+    if lines is not None:
+        return {"state": "wrong", "lines": lines}
+    return {"state": "failed", "lines": [f"{fault_of(error)} (please report it)"]}
 
 
 def _end_with_parent() -> None:

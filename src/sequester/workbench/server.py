@@ -29,7 +29,7 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from sequester.errors import InputError, where_raised
+from sequester.errors import InputError, fault_of
 from sequester.report.page import environment
 from sequester.workbench.project import Workbench
 from sequester.workbench.steps import data, release
@@ -213,8 +213,7 @@ def make_app(bench: Workbench, *, token: str, port: int) -> Starlette:
             except InputError as error:
                 lines, code = error.lines, 400
             except Exception as error:  # noqa: BLE001  (what it says may hold raw data)
-                place = f"{type(error).__name__} at {where_raised(error)}"
-                lines, code = (f"internal error: {place} (please report it)",), 500
+                lines, code = (f"{fault_of(error)} (please report it)",), 500
             if method == "GET":
                 return PlainTextResponse("\n".join(lines), code)
             return JSONResponse({"lines": lines}, code)

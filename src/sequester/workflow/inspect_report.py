@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sequester._repr import Card
 from sequester.attacks.risk import percent
 from sequester.hierarchies.labels import counted
-from sequester.release.plot import Figure, Tally
-from sequester.report.page import Number, Section, section_page
+from sequester.release.plot import Figure
+from sequester.report.page import Number, Section, template
 from sequester.report.plot import bars
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ _RISK = ("knows", "kind", "singled out", "fewer than 5", "fewer than 10")
 
 def page(inspection: Inspection) -> str:
     """Write everything as one HTML file."""
-    return section_page(
+    return template("sections.html").render(
         kind="Inspection",
         title="Privacy risks of the data as it is",
         lead="Its shape, its problems, and the risk from an adversary who knows a few items of a person.",
@@ -358,7 +358,7 @@ def fragment(inspection: Inspection) -> str:
     )
     plots = "".join(
         f'<figure style="margin:0.8em 0"><figcaption>{figure.title} ({figure.unit})</figcaption>'
-        f"{bars(figure.tally, title=figure.title)}</figure>"
+        f"{bars(figure, title=figure.title)}</figure>"
         for figure in _candidate_set_figures(inspection.exposures)
     )
     return f'<div style="background:#fff;color:#20262e;padding:0.5em">{card.html()}{plots}</div>'
@@ -557,8 +557,8 @@ def _attribute_figures(
         shares = [*(alone[name][place] for name in names), everything]
         counts = (targets, *(round(share.value * targets) for share in shares))
         labels = ("looked at", *names, "all together")
-        tally = Tally(labels, {"persons": counts}, hidden=len(alone) - len(names))
-        yield Figure(f"{items(place + 1)} known", "persons singled out", tally)
+        title, hidden = f"{items(place + 1)} known", len(alone) - len(names)
+        yield Figure(labels, {"persons": counts}, hidden, title=title, unit="persons singled out")
 
 
 def _confidence_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
@@ -576,4 +576,4 @@ def _figure(kind: str, whom: str, targets: int, shares: Mapping[int, Mapping[str
     for known, each in shares.items():
         bars_of |= {f"{items(known)}, {name}": round(share.value * targets) for name, share in each.items()}
     title = f"{kind}: {KINDS[kind]}"
-    return Figure(title, "persons", Tally(tuple(bars_of), {"persons": tuple(bars_of.values())}))
+    return Figure(tuple(bars_of), {"persons": tuple(bars_of.values())}, title=title, unit="persons")

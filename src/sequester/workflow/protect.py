@@ -12,7 +12,7 @@ from sequester.engine import part, silent
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.explanation import explain
 from sequester.release.release import data_flow_counts
-from sequester.report.findings import Findings, Phase, Timings
+from sequester.report.findings import Findings, Timings
 from sequester.report.plot import check_can_draw
 from sequester.report.summary import ReleaseSummary
 from sequester.workflow.attack import MAIN_TARGETS, attack, targets_for
@@ -299,10 +299,7 @@ class Stopwatch:
         now = self._clock()
         self._end(now)
         self._began = now
-        return Timings(
-            phases=tuple(Phase(name=name, seconds=seconds) for name, seconds in self._seconds.items()),
-            peak_bytes=peak(),
-        )
+        return Timings(phases=dict(self._seconds), peak_bytes=peak())
 
     def _end(self, now: float) -> None:
         if self._phase is not None:

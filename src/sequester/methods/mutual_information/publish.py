@@ -18,7 +18,7 @@ from sequester.methods.mutual_information.algorithm import costs_by_depth, read_
 from sequester.privacy.mutual_information import SLACK
 from sequester.ragged import owners_of
 from sequester.release.outcome import Outcome, Reason, split_changes
-from sequester.release.plot import Figure, Tally
+from sequester.release.plot import Figure
 from sequester.release.release import ORDER, PERSON
 from sequester.utility.distributions import rank_correlation, symbol_levels
 from sequester.utility.patterns import TopPatterns
@@ -210,12 +210,10 @@ def plots_of(released: Sequences, table: EventTable, *, window: int) -> tuple[Fi
     sides = (("original", table), ("release", released))
     return tuple(
         Figure(
-            f"The {measure.most} most frequent pairs of the {name}",
-            f"index pairs within {window} steps",
-            Tally(
-                tuple(" → ".join(pattern) for pattern, _ in top),
-                {name: tuple(float(count) for _, count in top)},
-            ),
+            tuple(" → ".join(pattern) for pattern, _ in top),
+            {name: tuple(float(count) for _, count in top)},
+            title=f"The {measure.most} most frequent pairs of the {name}",
+            unit=f"index pairs within {window} steps",
         )
         for name, top in ((name, measure.top(side)) for name, side in sides)
     )

@@ -17,7 +17,7 @@ from sequester.methods.reposition import _group_kernels
 from sequester.privacy.l_diversity import COUNT, GROUP, RECORDS, TIME, VALUES
 from sequester.ragged import offsets_of, owners_of
 from sequester.release.outcome import Reason, most_frequent, split_changes
-from sequester.release.plot import Figure, Tally
+from sequester.release.plot import Figure
 from sequester.utility.queries import RecordView, draw_window_queries, exact_values, query_errors
 from sequester.utility.score import Score
 
@@ -217,9 +217,10 @@ def measure_queries(
         queries = draw_window_queries(original, trees, weights=weights, length=length, count=count, seed=0)
         means.append(float(query_errors(released, original, queries, trees).mean()))
     plot = Figure(
-        "Mean error of window queries, by the number of snapshots they span",
-        "percent",
-        Tally(tuple(map(str, LENGTHS)), {"error": tuple(round(100 * mean, 1) for mean in means)}),
+        tuple(map(str, LENGTHS)),
+        {"error": tuple(round(100 * mean, 1) for mean in means)},
+        title="Mean error of window queries, by the number of snapshots they span",
+        unit="percent",
     )
     return float(np.mean(means)), plot
 
@@ -308,9 +309,10 @@ def distance_plot(distances: Counts, published: Mask) -> Figure:
     """Show by how many snapshots records were moved."""
     moved = np.bincount(distances[published], minlength=1)
     return Figure(
-        "Records by how many snapshots later they are published",
-        "records",
-        Tally(tuple(map(str, range(len(moved)))), {"records": tuple(moved.tolist())}),
+        tuple(map(str, range(len(moved)))),
+        {"records": tuple(moved.tolist())},
+        title="Records by how many snapshots later they are published",
+        unit="records",
     )
 
 
@@ -319,9 +321,10 @@ def expired_plot(values: Codes, labels: Sequence[str]) -> Figure:
     counts = np.bincount(values, minlength=len(labels))
     order = np.argsort(-counts, kind="stable")[:MOST_VALUES]
     return Figure(
-        "Records that are not published, by sensitive value",
-        "records",
-        Tally(tuple(labels[code] for code in order), {"records": tuple(counts[order].tolist())}),
+        tuple(labels[code] for code in order),
+        {"records": tuple(counts[order].tolist())},
+        title="Records that are not published, by sensitive value",
+        unit="records",
     )
 
 

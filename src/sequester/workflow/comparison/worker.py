@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from sequester.errors import where_raised
+from sequester.errors import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,5 +71,5 @@ def explain_failure(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     except MemoryError:
         return {"failed": "it needs more memory than there is", "is_ours": False}
     except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
-        reason = f"internal error: {type(error).__name__} at {where_raised(error)}"
+        reason = fault_of(error)
         return {"failed": reason, "is_ours": True}

@@ -21,7 +21,7 @@ from sequester.release.files import hierarchy_files
 from sequester.release.folder import ROWS_PER_GROUP, hierarchy_csv, rebuild_columns
 from sequester.release.release import Release
 from sequester.release.staging import write_file
-from sequester.report.page import Number, Section, section_page
+from sequester.report.page import Number, Section, template
 from sequester.report.text import share
 from sequester.verification.streams import in_time_order, read_certificates
 
@@ -357,7 +357,7 @@ def write_page(out: Path, state: Path, *, lost: Mapping[str, int]) -> None:
                 rows=tuple((value, number(count)) for value, count in sorted(lost.items()) if count),
             )
         )
-    page = section_page(
+    page = template("sections.html").render(
         kind="Stream",
         title="What was published so far",
         lead=f"{number(len(found))} snapshots with {number(n_published)} records.",
