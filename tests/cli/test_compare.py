@@ -64,7 +64,7 @@ def test_a_table_a_drawing_and_pages(run, clicks):
     )
     assert {path: path.stat().st_mtime_ns for path in (clicks / "out" / "results").iterdir()} == kept
     assert other.code == 0
-    assert "largest chance to find a person" in other.out
+    assert "largest chance to re-identify a person" in other.out
     assert other.out.splitlines()[-2] == "to read          out/report.html (internal: do not share)"
     # No candidate is so safe.
     none = run(*argv, "--set", "k=2", "--out", "out", "--max-risk", "0.0001")

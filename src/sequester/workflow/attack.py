@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
 
 
+MAIN_CELLS, MOST_CELLS = 1_000_000_000, 2_000_000_000
+"""Cells times targets that the main attacks, and all of them, go through, unless that would be too few."""
 MAIN_TARGETS, FEWEST_TARGETS = 1_000, 100
 """Targets of every kind of knowledge: of the main attacks on small tables, and of all on the largest."""
 ONE_PERSON = "attacks that look for a person among others were left out, because the data has one person"
@@ -315,7 +317,7 @@ def targets_for(n_events: int, n_columns: int, *, main: bool = True) -> int:
     >>> targets_for(10_000, 5, main=False), targets_for(100_000, 50, main=False)
     (10000, 400)
     """
-    cells, columns, most = (10**9, 5, MAIN_TARGETS) if main else (2 * 10**9, 1, TARGETS)
+    cells, columns, most = (MAIN_CELLS, 5, MAIN_TARGETS) if main else (MOST_CELLS, 1, TARGETS)
     return min(max(cells // max(n_events * max(n_columns, columns), 1), FEWEST_TARGETS), most)
 
 
