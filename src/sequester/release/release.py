@@ -376,7 +376,7 @@ def data_flow(release: Release) -> Iterator[tuple[str, int, int | None]]:
             yield "events made of the rows, of which a sample was taken", reading.events, None
     n_released = release.frame.height
     yield "events that the method got", release.n_input_events, None
-    yield "lost: absent, or nothing of them is shown", release.n_lost_events, release.n_input_events
+    yield "lost: left out, or without any value", release.n_lost_events, release.n_input_events
     yield "released" if release.n_persons is not None else "released as records", n_released, None
     if release.n_moved_items:
         yield "of these moved: elsewhere in the person's order", release.n_moved_items, n_released

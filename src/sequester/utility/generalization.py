@@ -134,9 +134,9 @@ def information_loss(released: SequenceData, *, original: EventTable) -> Score:
     weights = weights_of(original)
     return Score(
         value=mean_cost(released, original, lambda tree: tree.loss),
-        means=f"How much the values of {names_text(weights)} lost on average: the share of all leaves of "
-        "its hierarchy that a released value stands for, 0 for a value as it was, 1 for one that is not "
-        f"shown{weights_text(weights)}.",
+        means=f"Average loss of the values of {names_text(weights)}: the share of the leaves of its "
+        "hierarchy that a released value stands for; 0 for a value as recorded, 1 for one that is not shown"
+        f"{weights_text(weights)}.",
         formula="Σ over cells of w_A · loss(v) / (n · Σ w_A); loss(v) = leaves(v) / leaves(A), 0 for a leaf",
         reference="Sehatkar (2014), Eq. 4.1 to 4.8",
     )
@@ -168,8 +168,8 @@ def ncp(released: SequenceData, *, original: EventTable) -> Score:
     return Score(
         value=total_cost(released, original, lambda tree: tree.loss),
         bounds=(0, original.n_events * sum(weights.values())),
-        means=f"The shares of the domains of {names_text(weights)} that released values stand for, added "
-        f"up over all {original.n_events:,} events; 0 says that every value is as it was"
+        means=f"Sum, over all {original.n_events:,} events, of the shares of the domains of "
+        f"{names_text(weights)} that released values stand for; 0: every value is as recorded"
         f"{weights_text(weights)}.",
         formula="NCP = Σ over cells of w_A · size(v) / leaves(A); size(v) = leaves(v), 0 for a leaf",
         reference="Xu, Wang, Pei, Wang, Shi, Fu (2006); Sehatkar (2014), Eq. 2.1 and 2.2",
@@ -199,8 +199,8 @@ def loss_metric(released: SequenceData, *, original: EventTable) -> Score:
     weights = weights_of(original)
     return Score(
         value=mean_cost(released, original, lambda tree: (tree.leaves - 1) / max(int(tree.leaves[0]) - 1, 1)),
-        means=f"The share of the other values of {names_text(weights)} that a released value may stand "
-        f"for as well, on average; 0 is a value as it was, 1 one that is not shown"
+        means=f"Average share of the other values of {names_text(weights)} that a released value may also "
+        f"stand for; 0 for a value as recorded, 1 for one that is not shown"
         f"{weights_text(weights)}.",
         formula="LM = Σ over cells of w_A · (leaves(v) - 1) / (leaves(A) - 1) / (n · Σ w_A)",
         reference="Iyengar (2002); Sehatkar (2014), section 2.3",
@@ -232,8 +232,8 @@ def iloss(released: SequenceData, *, original: EventTable) -> Score:
         value=total_cost(released, original, lambda tree: (tree.leaves - 1) / int(tree.leaves[0]))
         / max(original.n_events, 1),
         bounds=(0, sum(bases)),
-        means=f"What an event lost on average: over {names_text(weights)}, the further leaves that a "
-        f"released value covers as a share of all leaves, added up; 0 is an event as it was"
+        means=f"Average loss of an event: the sum, over {names_text(weights)}, of the additional leaves "
+        f"that a released value covers as a share of all leaves; 0 for an event as recorded"
         f"{weights_text(weights)}.",
         formula="ILoss = Σ over events Σ over attributes of w_A · (coverage(v) - 1) / base(A) / n",
         reference="Xiao, Tao (2006); Sehatkar (2014), Eq. 2.3 to 2.5",
@@ -265,8 +265,8 @@ def precision(released: SequenceData, *, original: EventTable) -> Score:
     return Score(
         value=1 - mean_cost(released, original, lambda tree: tree.cost("linear")),
         goal="maximize",
-        means=f"How far down their hierarchies the values of {names_text(weights)} still stand, on "
-        f"average; 1 is a value as it was, 0 one that is not shown{weights_text(weights)}.",
+        means=f"Average precision of the values of {names_text(weights)} in their hierarchies; 1 for a value "
+        f"as recorded, 0 for one that is not shown{weights_text(weights)}.",
         formula="Prec = 1 - Σ over cells of w_A · level(v) / height(A) / (n · Σ w_A); level 0 is a leaf",
         reference="Sweeney (2002); Sehatkar (2014), section 2.3",
     )
@@ -342,8 +342,8 @@ def discernibility(released: SequenceData, *, original: EventTable) -> Score:
     return Score(
         value=total / n if n else 1.0,
         bounds=(1, max(n, 1)),
-        means=f"How many {units.many} are released alike, on average over {units.many}; 1 says that all "
-        f"differ, and one that is not released counts as alike to all {n:,}.",
+        means=f"Average size of the equivalence class of {units.many} with equal records; 1: all differ. One "
+        f"that is not released counts as equal to all {n:,}.",
         formula="DM = (Σ over classes E of |E|² + |suppressed| · n) / n; "
         "E = persons with the same released history",
         reference="Bayardo, Agrawal (2005); Sehatkar (2014), section 2.3",
@@ -432,8 +432,8 @@ def loss_per_privacy_gain(released: SequenceData, *, original: EventTable, infor
     gain = max(after - before, 0) if max(before, after) < 2**62 else 0
     return Score(
         value=information_loss / (gain + 1),
-        means=f"The information loss over one more than the privacy gained, which is by how many "
-        f"{units.many} the smallest group of those who are released alike has grown; 0 is no loss.",
+        means=f"Information loss divided by 1 + privacy gain, where the gain is how many {units.many} the "
+        "smallest equivalence class has gained; 0 is no loss.",
         formula="ILPG = IL / (PG + 1); PG = max(0, smallest class of the release - smallest "
         "class of the original)",
         reference="Fung, Wang, Yu (2005); Sehatkar (2014), Eq. 2.8",

@@ -117,7 +117,7 @@ SYMBOLS = Condition(
 )
 _CELLS, _ALIKE, _LENGTHS, _MINING = (
     "measuring what cells lost",
-    "counting who is released alike",
+    "measuring equivalence classes",
     "comparing lengths and gaps",
     "comparing frequent patterns",
 )

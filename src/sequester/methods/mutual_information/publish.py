@@ -233,7 +233,7 @@ def measure(
     scores = {
         "information_loss": Score(
             value=_mean(plain),
-            means="How much the symbols lost on average: the share of all leaves of the taxonomy that a "
+            means="Average loss of the symbols: the share of the leaves of the taxonomy that a "
             "released symbol stands for, 0 for one as it was.",
             formula="Σ over events of loss(v) / events; loss(v) = leaves(v) / leaves, 0 for a leaf",
             reference=LOSS_REFERENCE,
