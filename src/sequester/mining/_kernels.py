@@ -492,79 +492,31 @@ def has_insertion(
 
 
 @inner
-def is_listed(
-    closing: Closing | None,
-    index: Index | None,
-    limits: Limits,
-    entries: Table,
-    node: Counts,
-    path: Counts,
-) -> tuple[bool, bool]:
-    """Return whether a pattern is listed, and whether longer ones that begin with it are looked for."""
-    low, high, depth = node[LOW], node[HIGH], node[DEPTH]
-    is_wanted, goes_on = depth >= limits.min_length, depth < limits.max_length
-    if closing is not None:
-        if is_wanted:
-            is_wanted = not has_insertion(closing, index, entries, low, high, path, depth, False)
-        if goes_on:
-            goes_on = not has_insertion(closing, index, entries, low, high, path, depth, True)
-    return is_wanted, goes_on
-
-
-@inner
-def extend(
-    index: Index | None,
-    events: Events | None,
-    limits: Limits,
-    keep_all: bool,
-    extensions: Extensions,
-    entries: Table,
-    stack: Table,
-    top: int,
-) -> tuple[Table, Table, int]:
-    """Replace the pattern at `top` of the stack by its frequent extensions, and write their projections.
-
-    Returns the entries, the stack and what waits on it.
-    """
-    low, high, depth = stack[top, LOW], stack[top, HIGH], stack[top, DEPTH]
-    n_met = 0
-    if index is not None:
-        n_met = weigh_extensions(index, entries, low, high, extensions)
-    if events is not None:
-        n_met = scan_extensions(events, entries, low, high, extensions, stack, False)
-    stack = ensure_rows(stack, top, top + n_met)
-    n_waiting, end = push_frequent(extensions, n_met, limits.min_support, stack, top, depth + 1, high)
-    if n_waiting > top and (keep_all or depth + 1 < limits.max_length):
-        entries = ensure_rows(entries, high, end)
-        if index is not None:
-            project(index, entries, low, high, extensions.fill_of, stack, keep_all)
-        if events is not None:
-            scan_extensions(events, entries, low, high, extensions, stack, True)
-    return entries, stack, n_waiting
-
-
-@inner
 def write_pattern(
-    path: Counts, node: Counts, index: Index | None, entries: Table, keep_rows: bool, head: Counts, to: Codes
+    path: Counts,
+    depth: int,
+    index: Index | None,
+    entries: Table,
+    span: tuple[int, int],
+    values: Codes,
+    n: int,
 ) -> int:
-    """Write the items of a pattern and the rows of its entries to `to`; return how many numbers these are.
+    """Write a pattern behind the first `n` values, and the rows of its entries; return how many rows.
 
-    Its support, the number of items and that of rows are the `head`.
+    `span` is where its entries are, empty where rows are not wanted.
     """
-    depth = node[DEPTH]
     for i in range(depth):
-        to[i] = path[i]
+        values[n + i] = path[i]
     n_rows, last = 0, -1
-    for entry in range(node[LOW], node[HIGH] if keep_rows else node[LOW]):
+    for entry in range(*span):
         row = entries[entry, ROW]
         if index is not None:
             row = index.parts[entries[entry, PART], ROW]
         if row != last:
-            to[depth + n_rows] = row
+            values[n + depth + n_rows] = row
             n_rows += 1
         last = row
-    head[0], head[1], head[2] = node[SUPPORT], depth, n_rows
-    return int(depth + n_rows)
+    return n_rows
 
 
 @njit
@@ -612,21 +564,39 @@ def mine_patterns(
         n_waiting = 1
         while n_waiting > 0:
             n_waiting -= 1
-            node = stack[n_waiting]
-            path[node[DEPTH] - 1] = node[SYMBOL]
-            is_wanted, goes_on = is_listed(closing, index, limits, entries, node, path)
+            low, high, depth = stack[n_waiting, LOW], stack[n_waiting, HIGH], stack[n_waiting, DEPTH]
+            path[depth - 1] = stack[n_waiting, SYMBOL]
+            is_wanted, goes_on = depth >= limits.min_length, depth < limits.max_length
+            if closing is not None:
+                if is_wanted:
+                    is_wanted = not has_insertion(closing, index, entries, low, high, path, depth, False)
+                if goes_on:
+                    goes_on = not has_insertion(closing, index, entries, low, high, path, depth, True)
             if is_wanted:
                 if n_found == limits.max_patterns or n_found_by_all[0] > limits.max_patterns:
                     return found, values, n_found, False
                 n_found_by_all[0] += 1
-                values = ensure_capacity(values, n_values, n_values + node[DEPTH] + node[HIGH] - node[LOW])
+                values = ensure_capacity(values, n_values, n_values + depth + high - low)
                 found = ensure_rows(found, n_found, n_found + 1)
-                n_values += write_pattern(
-                    path, node, index, entries, limits.keep_rows, found[n_found], values[n_values:]
-                )
+                span = (low, high if limits.keep_rows else low)
+                found[n_found, 0], found[n_found, 1] = stack[n_waiting, SUPPORT], depth
+                found[n_found, 2] = write_pattern(path, depth, index, entries, span, values, n_values)
+                n_values += depth + found[n_found, 2]
                 n_found += 1
             if goes_on:
-                entries, stack, n_waiting = extend(
-                    index, events, limits, keep_all, extensions, entries, stack, n_waiting
+                n_met, n_before = 0, n_waiting
+                if index is not None:
+                    n_met = weigh_extensions(index, entries, low, high, extensions)
+                if events is not None:
+                    n_met = scan_extensions(events, entries, low, high, extensions, stack, False)
+                stack = ensure_rows(stack, n_waiting, n_waiting + n_met)
+                n_waiting, top = push_frequent(
+                    extensions, n_met, limits.min_support, stack, n_waiting, depth + 1, high
                 )
+                if n_waiting > n_before and (keep_all or depth + 1 < limits.max_length):
+                    entries = ensure_rows(entries, high, top)
+                    if index is not None:
+                        project(index, entries, low, high, extensions.fill_of, stack, keep_all)
+                    if events is not None:
+                        scan_extensions(events, entries, low, high, extensions, stack, True)
     return found, values, n_found, True

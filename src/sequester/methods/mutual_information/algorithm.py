@@ -554,7 +554,7 @@ def _check_path(leaf: str, path: list[str], costs: Mapping[str, float]) -> None:
     if outside:
         msg = f"cost of {quoted(leaf)} must be about nodes above it, and {listed(outside)} is none"
         raise ParameterError(msg)
-    for node in path:
+    for below, node in zip([leaf, *path], path, strict=False):
         where = f"cost of {quoted(leaf)} at {quoted(node)}"
         if node not in costs:
             msg = f"{where} is missing"
@@ -569,10 +569,6 @@ def _check_path(leaf: str, path: list[str], costs: Mapping[str, float]) -> None:
         if node != leaf and value <= 0:
             msg = f"{where} must be above 0, got {value}"
             raise ParameterError(msg)
-    for below, above in pairwise(path):
-        if costs[above] < costs[below]:
-            msg = (
-                f"cost of {quoted(leaf)} at {quoted(above)} must be at least {costs[below]}, as at "
-                f"{quoted(below)} below, got {costs[above]}"
-            )
+        if value < costs[below]:
+            msg = f"{where} must be at least {costs[below]}, as at {quoted(below)} below, got {value}"
             raise ParameterError(msg)

@@ -83,13 +83,10 @@ class Costs:
 
 
 def _distances(cost: object, window: int) -> tuple[float, ...]:
-    if isinstance(cost, str):
-        if cost not in NAMED:
-            msg = f'cost must be "linear", "quadratic" or a list of numbers, got {cost!r}'
-            raise ParameterError(msg)
+    if isinstance(cost, str) and cost in NAMED:
         power = 1 + NAMED.index(cost)
         return tuple(float(distance**power) for distance in range(window))
-    if not isinstance(cost, Sequence) or not all(is_number(each) for each in cost):
+    if isinstance(cost, str) or not isinstance(cost, Sequence) or not all(map(is_number, cost)):
         msg = f'cost must be "linear", "quadratic" or a list of numbers, got {cost!r}'
         raise ParameterError(msg)
     if len(cost) < window:
