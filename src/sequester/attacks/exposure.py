@@ -286,35 +286,32 @@ def _confidence(
 def _rarest(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the smallest candidate sets that `size` items leave and fewer do not, the rarest items first."""
     where = np.flatnonzero((search.fewest < BOUNDS[-1]) & ((search.rare >= 0).sum(axis=1) == size))
-    codes, persons = search.rare[where], search.fewest[where]
-    order = np.lexsort((*codes.T[::-1], persons))
     return tuple(
-        Pattern(items=_labels(codes[place], items), persons=int(persons[place]))
-        for place in _first_different(codes[order], order)
+        Pattern(items=_labels(search.rare[target], items), persons=int(search.fewest[target]))
+        for target in _first_different(search.rare[where], where, search.fewest[where])
     )
 
 
 def _most_telling(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
     where = np.flatnonzero(search.has_value & ((search.telling >= 0).sum(axis=1) == size))
-    codes = np.column_stack([search.value_code[where], search.telling[where]])
-    order = np.lexsort((*codes.T[::-1], -search.among[where], -search.surest[where]))
+    codes = np.column_stack([search.value_code, search.telling])[where]
     return tuple(
         Pattern(
-            items=_labels(codes[place, 1:], items),
-            persons=int(search.among[where[place]]),
-            value="=".join(items.value_names[codes[place, 0]]),
-            confidence=float(search.surest[where[place]]),
+            items=_labels(search.telling[target], items),
+            persons=int(search.among[target]),
+            value="=".join(items.value_names[search.value_code[target]]),
+            confidence=float(search.surest[target]),
         )
-        for place in _first_different(codes[order], order)
+        for target in _first_different(codes, where, -search.among[where], -search.surest[where])
     )
 
 
-def _first_different(codes: Codes, order: Counts) -> list[int]:
-    """Return the places of the first few rows, without those that were there already."""
+def _first_different(codes: Codes, targets: Counts, *keys: Any) -> list[int]:
+    """Sort targets by the last key, then by those before it and by codes; list a few with different codes."""
     taken: dict[tuple[int, ...], int] = {}
-    for row, place in zip(codes, order.tolist(), strict=True):
-        taken.setdefault(tuple(row.tolist()), place)
+    for place in np.lexsort((*codes.T[::-1], *keys)).tolist():
+        taken.setdefault(tuple(codes[place].tolist()), int(targets[place]))
         if len(taken) == SHOWN:
             break
     return list(taken.values())

@@ -22,7 +22,8 @@ from sequester.mining.support import supports_of_codes
 from sequester.ragged import gather_rows, owners_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
     import numpy.typing as npt
 
@@ -187,11 +188,8 @@ def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
         return []
     table, kind = case.original.histories, "everybody"
     if table.n_persons > most:
-        rng = generator("attack minimality", case.seed)
-        is_drawn = np.zeros(table.n_persons, np.bool_)
-        is_drawn[rng.choice(table.n_persons, most, replace=False)] = True
-        table = table.take(is_drawn)
-        kind = "sample"
+        drawn = generator("attack minimality", case.seed).choice(table.n_persons, most, replace=False)
+        table, kind = table.take(np.sort(drawn)), "sample"
     case.progress(0.0, "attacking (minimality)")
     try:
         worlds = PossibleWorlds.of(table, case.replay, seed=case.seed, progress=case.progress)
@@ -220,18 +218,16 @@ def _fits(table: EventTable, events: Counts, replay: Replay, wanted: list[Record
 
 def _permutations(members: list[Counts], n_persons: int, *, is_all: bool, seed: str) -> Iterator[Counts]:
     """Yield permutations of the values: for each person whose values they have."""
-    if is_all:
-        for orders in product(*(permutations(group.tolist()) for group in members)):
-            sources = np.arange(n_persons)
-            for group, order in zip(members, orders, strict=True):
-                sources[group] = order
-            yield sources
-        return
     rng = generator("attack worlds", seed)
-    for _ in range(MOST_WORLDS):
+    orders: Iterable[Iterable[Any]] = (
+        product(*(permutations(group.tolist()) for group in members))
+        if is_all
+        else ([rng.permutation(group) for group in members] for _ in range(MOST_WORLDS))
+    )
+    for order in orders:
         sources = np.arange(n_persons)
-        for group in members:
-            sources[group] = rng.permutation(group)
+        for group, own in zip(members, order, strict=True):
+            sources[group] = own
         yield sources
 
 
