@@ -8,7 +8,7 @@ import sequester as sq
 from sequester.datasets import hospital
 
 SEED = "kept in a safe place"
-CROWDS = (2, 3, 5, 8, 12, 20)
+K_VALUES = (2, 3, 5, 8, 12, 20)
 
 
 def visits() -> sq.EventTable:
@@ -26,7 +26,7 @@ def visits() -> sq.EventTable:
 
 def draw() -> str:
     """Compare two methods, and draw the frontier."""
-    methods = [sq.HALT(k=k, c=0.7, p=2) for k in CROWDS] + [sq.CBLDA(k=k, c=0.7) for k in CROWDS]
+    methods = [sq.HALT(k=k, c=0.7, p=2) for k in K_VALUES] + [sq.CBLDA(k=k, c=0.7) for k in K_VALUES]
     found = sq.compare(visits(), methods, seed=SEED)
     return str(found.drawing(standalone=True)) + "\n"
 

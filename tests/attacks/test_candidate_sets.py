@@ -95,7 +95,7 @@ def expected(knowledge, place, domain, persons, *, shown, days):
     # The days between items whose events are passed over add up.
     kept = [i for i, item in enumerate(items) if item[0] not in blank]
     spans = knowledge.days[place][kept]
-    crowd = [
+    candidate_set = [
         person
         for number, person in enumerate(persons)
         if oracle.fits(
@@ -113,13 +113,13 @@ def expected(knowledge, place, domain, persons, *, shown, days):
     hidden = [value for value in PROTECTED if value not in items]
     if knowledge.kind == "other_sensitive":
         hidden = [value for value in PROTECTED if value[0] not in {column for column, _ in items}]
-    has = [{(s, v) for s, v in hidden for each in person if each[s] == v} for person in crowd]
+    has = [{(s, v) for s, v in hidden for each in person if each[s] == v} for person in candidate_set]
     most = max((sum(value in each for each in has) for value in hidden), default=0)
-    return len(crowd), sum(map(bool, has)), most
+    return len(candidate_set), sum(map(bool, has)), most
 
 
 @given(worlds(), st.integers(1, 3), st.booleans())
-def test_crowds_equal_enumeration(context, known, shown):
+def test_candidate_sets_equal_enumeration(context, known, shown):
     persons, others = context
     original, released = table_of(persons), table_of(others, released=True)
     domain = Domain.of(original, released)

@@ -27,20 +27,20 @@ def shares(exposure):
 def equals_enumeration(exposure, persons):
     fewest = [oracles.fewest(person, persons, exposure.kind, exposure.known) for person in persons]
     return all(
-        share.value == pytest.approx(sum(crowd < bound for crowd in fewest) / len(persons))
+        share.value == pytest.approx(sum(size < bound for size in fewest) / len(persons))
         for bound, share in shares(exposure).items()
     )
 
 
 @given(some_persons)
-def test_small_crowds_equal_enumeration(persons):
+def test_small_candidate_sets_equal_enumeration(persons):
     for exposure in expose(table_of(persons)):
         assert equals_enumeration(exposure, persons)
         assert exposure.confidence is None
 
 
 @given(some_rows)
-def test_small_crowds_of_symbols_equal_enumeration(rows):
+def test_small_candidate_sets_of_symbols_equal_enumeration(rows):
     found = expose(symbols(rows))
     assert [(each.kind, each.known) for each in found] == [
         (kind, known) for kind in ("ordered", "anywhere") for known in (1, 2, 3)
@@ -109,14 +109,14 @@ def test_worst_patterns_are_what_they_say(persons, data):
         patterns = [*exposure.worst, *(exposure.confidence.worst if exposure.confidence else ())]
         for pattern in patterns:
             piece = tuple(item.split("=")[1] for item in pattern.items)
-            crowd = oracles.crowd(
+            candidate_set = oracles.candidate_set(
                 piece if exposure.kind == "ordered" else frozenset(piece), persons, exposure.kind
             )
-            assert len(crowd) == pattern.persons
+            assert len(candidate_set) == pattern.persons
             assert len(piece) == exposure.known
             if pattern.value:
                 assert pattern.confidence == pytest.approx(
-                    float(oracles.confidence(pattern.value, crowd, protected))
+                    float(oracles.confidence(pattern.value, candidate_set, protected))
                 )
         alone = [
             oracles.fewest(person, persons, exposure.kind, exposure.known) == 1
@@ -266,7 +266,7 @@ def test_one_person_is_alone():
     assert all(each.unique.value == 1 for each in found)
 
 
-def test_all_alike_are_a_crowd():
+def test_all_alike_are_a_candidate_set():
     found = expose(symbols(["ab"] * 10))
     assert all(each.below_10.value == 0 for each in found)
     assert all(each.below_10.value == 1 for each in expose(symbols(["ab"] * 9)))

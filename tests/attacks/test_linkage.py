@@ -54,7 +54,7 @@ def test_where_nobody_is_left_out_it_is_the_mean_chance():
     assert risk.raw.value == risk.value
 
 
-def test_a_crowd_that_grew_is_counted_as_it_is():
+def test_a_candidate_set_that_grew_is_counted_as_it_is():
     risk = Linkage(kind="ordered", known=2, measure="found").run(
         symbol_table(["ab", "ab", "ab"]), original=symbol_table(["ab", "cc", "cc"]), targets=300
     )

@@ -54,9 +54,9 @@ def cautious(persons):
         candidates.setdefault(label, Counter())[value] += 1
     shown = []
     for (label,), _ in persons:
-        crowd = candidates[label]
-        too_sure = any(2 * crowd[value] > crowd.total() for value in PROTECT)
-        shown.append(None if crowd.total() == 1 else ("*",) if too_sure else (label,))
+        candidate_set = candidates[label]
+        too_sure = any(2 * candidate_set[value] > candidate_set.total() for value in PROTECT)
+        shown.append(None if candidate_set.total() == 1 else ("*",) if too_sure else (label,))
     return shown
 
 

@@ -1,4 +1,4 @@
-"""On real data the crowds are those that a plain group-by or counter finds."""
+"""On real data the candidate sets are those that a plain group-by or counter finds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def counted(pieces_of_persons):
     """The shares of persons with a piece that fewer than 2, 5 and 10 persons have."""
     candidates = Counter(piece for knowledge in pieces_of_persons for piece in knowledge)
     fewest = [min(candidates[piece] for piece in knowledge) for knowledge in pieces_of_persons]
-    return [pytest.approx(sum(crowd < bound for crowd in fewest) / len(fewest)) for bound in (2, 5, 10)]
+    return [pytest.approx(sum(size < bound for size in fewest) / len(fewest)) for bound in (2, 5, 10)]
 
 
 def test_patients_of_a_hospital_by_the_sets_and_sequences_of_their_activities(sepsis):
@@ -71,10 +71,12 @@ def test_claims_of_medicare_by_the_values_of_one_event(shared_data):
     fewest = None
     for known in (1, 2, 3):
         for columns in combinations(quasi, known):
-            crowd = events.select(pl.col("PID").n_unique().over(columns).alias("crowd"), "PID")
-            smallest = crowd.group_by("PID").agg(pl.col("crowd").min())
+            candidate_set = events.select(
+                pl.col("PID").n_unique().over(columns).alias("candidate_set"), "PID"
+            )
+            smallest = candidate_set.group_by("PID").agg(pl.col("candidate_set").min())
             fewest = smallest if fewest is None else pl.concat([fewest, smallest])
-        per_person = fewest.group_by("PID").agg(pl.col("crowd").min())["crowd"]
+        per_person = fewest.group_by("PID").agg(pl.col("candidate_set").min())["candidate_set"]
         expected = [(per_person < bound).mean() for bound in (2, 5, 10)]
         assert shares(found[known]) == pytest.approx(expected)
     assert found[1].confidence.targets == table.frame.filter(_is_protected(table))["PID"].n_unique()
@@ -124,7 +126,7 @@ def context(table):
 
 
 def pieces_of(context, kind, known):
-    """Each piece, as labels by column, with the size of its crowd in the original."""
+    """Each piece, as labels by column, with the size of its candidate set in the original."""
     found = context.find(kind, known).raw
     for place, (nodes, size) in enumerate(zip(found.knowledge.nodes, found.candidates.sizes, strict=True)):
         yield (

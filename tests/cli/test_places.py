@@ -54,7 +54,7 @@ def released(tmp_path):
     return rows, has_it
 
 
-def crowds_of_classes(rows):
+def members_of_classes(rows):
     """Who has the same regions in the same order."""
     classes = defaultdict(set)
     for person, regions in rows.items():
@@ -62,22 +62,24 @@ def crowds_of_classes(rows):
     return classes
 
 
-def crowds_of_pairs(rows):
+def holders_of_pairs(rows):
     """Who was in one region, or in one after another."""
-    crowds = defaultdict(set)
+    candidate_sets = defaultdict(set)
     for person, regions in rows.items():
         for size in (1, 2):
             for known in combinations(regions, size):
-                crowds[known].add(person)
-    return crowds
+                candidate_sets[known].add(person)
+    return candidate_sets
 
 
 @pytest.mark.parametrize(
-    ("name", "more", "crowds", "place"),
-    [("halt", "p = 2", crowds_of_pairs, DENSITY), ("cblda", "", crowds_of_classes, GRID)],
+    ("name", "more", "candidate_sets", "place"),
+    [("halt", "p = 2", holders_of_pairs, DENSITY), ("cblda", "", members_of_classes, GRID)],
     ids=["halt", "cblda"],
 )
-def test_a_location_history_with_something_to_hide(run, tmp_path, histories, name, more, crowds, place):
+def test_a_location_history_with_something_to_hide(
+    run, tmp_path, histories, name, more, candidate_sets, place
+):
     (tmp_path / "release.toml").write_text(TOML.format(name=name, more=more, place=place))
     made = run("protect", "release.toml", "--quick", *SEED, "--quiet")
     assert made.code == 0, made.err
@@ -90,9 +92,9 @@ def test_a_location_history_with_something_to_hide(run, tmp_path, histories, nam
     assert len(rows) > 20
     assert max(map(len, rows.values())) > 2
     assert {region for regions in rows.values() for region in regions} != {"*"}
-    for crowd in crowds(rows).values():
-        assert len(crowd) >= 4
-        assert sum(has_it[person] for person in crowd) <= 0.5 * len(crowd)
+    for candidate_set in candidate_sets(rows).values():
+        assert len(candidate_set) >= 4
+        assert sum(has_it[person] for person in candidate_set) <= 0.5 * len(candidate_set)
 
 
 def test_trips_are_protected_verified_and_attacked(run, tmp_path):

@@ -17,11 +17,11 @@ def test_the_slides_example_is_drawn_from_a_release():
 
 
 def test_the_frontier_shows_every_candidate_of_its_script():
-    crowds = runpy.run_path(str(IMAGES / "compare.py"), run_name="drawn")["CROWDS"]
+    k_values = runpy.run_path(str(IMAGES / "compare.py"), run_name="drawn")["K_VALUES"]
     root = ElementTree.parse(IMAGES / "compare.svg").getroot()
-    assert f"{2 * len(crowds)} candidates" in root.get("aria-label")
+    assert f"{2 * len(k_values)} candidates" in root.get("aria-label")
     names = [each.text.partition(" ")[0] for each in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"halt", "cblda", *(f"k={k}" for k in crowds)} <= {*names}
+    assert {"halt", "cblda", *(f"k={k}" for k in k_values)} <= {*names}
 
 
 @pytest.mark.thorough

@@ -41,19 +41,19 @@ def fits(piece, person, kind):
     return all(any(item in event for event in person) for item in piece)
 
 
-def crowd(piece, persons, kind):
+def candidate_set(piece, persons, kind):
     """The numbers of the persons of whom it is true."""
     return [number for number, person in enumerate(persons) if fits(piece, person, kind)]
 
 
 def fewest(person, persons, kind, known):
-    """The smallest crowd that anything of at most `known` items leaves a person in; everybody for no item."""
-    sizes = [len(crowd(piece, persons, kind)) for piece in pieces(person, kind, known)]
+    """The size of the smallest candidate set of a person for at most `known` items; everybody for none."""
+    sizes = [len(candidate_set(piece, persons, kind)) for piece in pieces(person, kind, known)]
     return min(sizes, default=len(persons))
 
 
 def share_below(bound, persons, kind, known):
-    """The share of persons whom something leaves in a crowd of fewer than `bound`."""
+    """The share of persons whom something leaves in a candidate set of fewer than `bound`."""
     below = sum(fewest(person, persons, kind, known) < bound for person in persons)
     return Fraction(below, len(persons))
 
@@ -65,9 +65,11 @@ def confidence(value, numbers, protected):
 
 def surest(number, persons, protected, kind, known):
     """The largest confidence in a value of a person's own that anything of them gives, nothing included."""
-    crowds = [range(len(persons))]
-    crowds += [crowd(piece, persons, kind) for piece in pieces(persons[number], kind, known)]
-    return max(confidence(value, numbers, protected) for value in protected[number] for numbers in crowds)
+    candidate_sets = [range(len(persons))]
+    candidate_sets += [candidate_set(piece, persons, kind) for piece in pieces(persons[number], kind, known)]
+    return max(
+        confidence(value, numbers, protected) for value in protected[number] for numbers in candidate_sets
+    )
 
 
 def share_above(bound, persons, protected, kind, known):

@@ -64,8 +64,8 @@ def test_the_numbers_of_the_story_are_those_of_the_files(shown):
     assert raw["PID"].n_unique() == released["person"].n_unique() == PERSONS
     alone = set()
     for pair in combinations(QUASI, P):
-        crowds = raw.group_by(pair).agg(pl.col("PID").unique())
-        alone.update(crowds.filter(pl.col("PID").list.len() == 1)["PID"].explode())
+        candidate_sets = raw.group_by(pair).agg(pl.col("PID").unique())
+        alone.update(candidate_sets.filter(pl.col("PID").list.len() == 1)["PID"].explode())
     assert shown.raw.alone == len(alone)
     for column in shown.columns:
         values = released[column.name]
@@ -82,10 +82,10 @@ def test_the_example_is_hidden(shown):
     assert fitting(raw, "PID", example.values) == {example.person}
     assert example.disease in PROTECTED
     assert example.disease in set(raw.filter(pl.col("PID") == example.person)["Disease"])
-    crowd = fitting(released_rows(shown), "person", shown.after)
-    assert len(crowd) == shown.alike >= K
+    candidate_set = fitting(released_rows(shown), "person", shown.after)
+    assert len(candidate_set) == shown.alike >= K
     names = dict(shown.protected.release.pseudonyms.select("person", "pseudonym").iter_rows())
-    assert names[example.person] in crowd
+    assert names[example.person] in candidate_set
 
 
 def test_the_promise_is_verified_and_the_run_interesting(shown):

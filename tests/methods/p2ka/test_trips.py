@@ -79,7 +79,7 @@ def test_every_part_of_a_released_trip_has_k_persons(given_trips, k, method):
     assert release.model.claim()["trips"]
 
 
-def test_k_trips_of_one_person_are_no_crowd():
+def test_k_trips_of_one_person_are_no_candidate_set():
     table = trip_table([("P", "ab"), ("P", "ab"), ("Q", "ab"), ("P", "c"), ("P", "c"), ("P", "c")])
     release = BFP2kA(k=2).apply(table, seed=SEED)
     assert {row for _, row in owned(release.table)} == {("a", "b")}
