@@ -6,8 +6,8 @@ the node of the sequence without its last item and by that item. So a key is a p
 two sequences share one.
 
 The same walk makes nodes, counts their persons, counts those with each protected value, or compares what was
-counted with the worst that is known of an owner: `walk_rows` goes, `_hold` and `_compare` do the latter two,
-and `_grown` makes tables grow.
+counted with the worst that is known of an owner: `walk_rows` goes, `_find_next` and `_list_last` look where,
+`_hold` and `_compare` do the latter two, and `_grown` makes tables grow.
 Constants that are passed on are made by ``np.int64(0)``: numba compiles a function once more for a literal.
 """
 
@@ -189,6 +189,158 @@ def _compare(
                 worst[owner, VALUE], worst[owner, SUREST] = value, number
 
 
+class RowScope(NamedTuple):
+    """What a walk looks for in one row."""
+
+    row: int
+    start: int
+    stop: int
+    """Its events."""
+    owner_start: int
+    """The first row of its owner."""
+    first_item: int
+    stop_item: int
+    """Only sequences that begin with an item from the one to the other."""
+    everything: int
+    """The set of all views."""
+    makes: bool
+    """Make nodes."""
+
+
+class Prefix(NamedTuple):
+    """The sequence that the walk stands on; see the fields of a path."""
+
+    size: int
+    number: int
+    used: int
+    is_first: bool
+    at_event: int
+    at_view: int
+
+
+class LastItems(NamedTuple):
+    """Where the last item of a sequence is looked for, when, and the number of the next new sequence."""
+
+    low: int
+    high: int
+    """Views from the one to the other."""
+    until: int
+    """Events before this one."""
+    clock: np.int64
+    n_sequences: np.int64
+
+
+# What runs in loops takes arrays, and tuples of numbers alone: to take an array out of a tuple, or to return
+# one, counts references, which costs more than what is done with it.
+
+
+@inner
+def _read_prefix(path: Table, size: int) -> Prefix:
+    """Return the sequence of so many items that the walk stands on."""
+    number, used, is_first = path[size, P_NUMBER], path[size, P_USED], path[size, P_FIRST] != 0
+    return Prefix(size, number, used, is_first, path[size, P_AT_EVENT], path[size, P_AT_VIEW])
+
+
+@inner
+def _write_prefix(path: Table, prefix: Prefix) -> None:
+    """Step to a sequence; the next item is looked for behind its last one."""
+    size = prefix.size
+    path[size, P_NUMBER], path[size, P_USED], path[size, P_FIRST] = (
+        prefix.number,
+        prefix.used,
+        prefix.is_first,
+    )
+    path[size, P_AT_EVENT], path[size, P_AT_VIEW] = prefix.at_event, prefix.at_view
+    path[size, P_EVENT], path[size, P_VIEW] = prefix.at_event, prefix.at_view + 1
+
+
+@inner
+def _find_last_views(missing: Counts, used: int, n_views: int) -> tuple[int, int]:
+    """Return the bounds of the views that may have the last item: the one that is missing, if one is."""
+    if missing[used] == 0:
+        return 0, n_views
+    low = 0
+    while (used >> low) & 1:
+        low += 1
+    return low, low + 1
+
+
+@inner
+def _list_last(
+    kinds: Codes,
+    items: Codes,
+    columns: Codes,
+    marks: Counts,
+    tried: Counts,
+    nodes: Table,
+    found: Counts,
+    scope: RowScope,
+    prefix: Prefix,
+    last: LastItems,
+) -> tuple[int, np.int64]:
+    """List the slots of sequences of one item more, the last, that the owner is not known to have yet.
+
+    Each item is tried once in later events. Returns how many are listed, and how many sequences there are.
+    """
+    n_found, n_sequences, base = 0, last.n_sequences, prefix.number * 2 * marks.size
+    for here in range(max(prefix.at_event, scope.start), last.until):
+        same = here == prefix.at_event
+        for view in range(max(last.low, prefix.at_view + 1) if same else last.low, last.high):
+            item = np.int64(items[kinds[here], view])
+            if item < 0 or (prefix.used | marks[item]) != scope.everything:
+                continue
+            if same:
+                if columns[view] == columns[prefix.at_view]:
+                    continue
+            else:
+                is_outside = prefix.size == 0 and not scope.first_item <= item < scope.stop_item
+                if tried[item] == last.clock or is_outside:
+                    continue
+                tried[item] = last.clock
+            slot = _enter(nodes, base + 2 * item + same, 2 * n_sequences + 1, scope.makes)
+            if slot < 0 or nodes[slot, SEEN] >= scope.owner_start:
+                continue
+            nodes[slot, SEEN] = scope.row
+            n_sequences += nodes[slot, NAME] >> 1 == n_sequences
+            found[n_found] = slot
+            n_found += 1
+    return n_found, n_sequences
+
+
+@inner
+def _find_next(
+    kinds: Codes,
+    items: Codes,
+    columns: Codes,
+    marks: Counts,
+    missing: Counts,
+    path: Table,
+    scope: RowScope,
+    prefix: Prefix,
+) -> tuple[int, int, int]:
+    """Return event, view and item of the next item that may follow and is not the last; -1 for no item."""
+    here, view, most = path[prefix.size, P_EVENT], path[prefix.size, P_VIEW], path.shape[0]
+    while here < scope.stop:
+        if view == columns.size:
+            # Whatever follows a later place of the sequence follows its first one, too.
+            here, view = here + 1 if prefix.is_first else scope.stop, view - columns.size
+            continue
+        item = np.int64(items[kinds[here], view])
+        view += 1
+        if item < 0 or (prefix.size == 0 and not scope.first_item <= item < scope.stop_item):
+            continue
+        if here == prefix.at_event and columns[view - 1] == columns[prefix.at_view]:
+            continue
+        now_used = prefix.used | marks[item]
+        if prefix.size + 1 + missing[now_used] > most:
+            continue
+        # Views before this one are left to later events, of which there must be one.
+        if here == scope.stop - 1 and (scope.everything & ~now_used) & ((1 << view) - 1):
+            continue
+        return here, view - 1, int(item)
+    return here, view, -1
+
+
 @njit
 def walk_rows(
     rows: Rows, views: Views, task: Task, nodes: Table, held: Table, scratch: Scratch
@@ -202,120 +354,72 @@ def walk_rows(
     one included, -1 where there are more than `room`; and that of what is held.
     """
     items, columns, marks, missing = views.items, views.columns, views.marks, views.missing
-    kinds, offsets, owners, weights = rows.kinds, rows.offsets, rows.owners, rows.weights
-    path, tried, worst = scratch.path, scratch.tried, scratch.worst
-    most, first_item, stop_item, n_values = task.most, task.first_item, task.stop_item, task.n_values
-    n_views, base, everything = columns.size, 2 * marks.size, missing.size - 1
+    kinds, offsets, path, tried, worst = rows.kinds, rows.offsets, scratch.path, scratch.tried, scratch.worst
     makes, counts = task.mode & MAKES != 0, task.mode & COUNTS != 0
     holds, compares = task.mode & HOLDS != 0, task.mode & COMPARES != 0
+    n_views, everything, n_values = columns.size, missing.size - 1, task.n_values
     n_sequences, n_held = np.int64(task.n_sequences), np.int64(task.n_held)
-    clock, owner, owner_start = np.int64(0), np.int64(-1), np.int64(0)
+    clock, owner, owner_start, found = np.int64(0), np.int64(-1), 0, np.empty(0, np.int64)
     for row in range(task.first_row, task.stop_row):
         start, stop = offsets[row], offsets[row + 1]
-        if owners[row] != owner:
-            owner, owner_start = np.int64(owners[row]), np.int64(row)
-        weight = weights[owner]
-        size = 0
+        if rows.owners[row] != owner:
+            owner, owner_start = np.int64(rows.owners[row]), row
+        scope = RowScope(row, start, stop, owner_start, task.first_item, task.stop_item, everything, makes)
+        if (stop - start + 1) * n_views > found.size:
+            found = np.empty(2 * (stop - start + 1) * n_views, np.int64)
         path[0, P_AT_EVENT], path[0, P_EVENT], path[0, P_VIEW] = start - 1, start, 0
+        size = 0
         while size >= 0:
-            number, used, is_first = path[size, P_NUMBER], path[size, P_USED], path[size, P_FIRST] != 0
-            at_event, at_view = path[size, P_AT_EVENT], path[size, P_AT_VIEW]
-            if size == most - 1:
-                # The last item: each is tried once, and in later events only where the row has what comes
-                # before it for the first time, as early as it can.
-                low, high = 0, n_views
-                if missing[used] > 0:
-                    while (used >> low) & 1:
-                        low += 1
-                    high = low + 1
-                until = stop if is_first else at_event + 1
-                clock += 1
-                n_needed = 2 * (n_sequences + (until - at_event) * (high - low)) + 2
+            prefix = _read_prefix(path, size)
+            if size == task.most - 1:
+                # In later events only where the row has what comes before for the first time.
+                until = stop if prefix.is_first else prefix.at_event + 1
+                low, high = _find_last_views(missing, prefix.used, n_views)
+                n_needed = 2 * (n_sequences + (until - prefix.at_event) * (high - low)) + 2
                 if makes and n_needed > nodes.shape[0]:
                     nodes = _grown(nodes, n_needed)
-                for here in range(max(at_event, start), until):
-                    same = here == at_event
-                    for view in range(max(low, at_view + 1) if same else low, high):
-                        item = np.int64(items[kinds[here], view])
-                        if item < 0 or (used | marks[item]) != everything:
-                            continue
-                        if same:
-                            if columns[view] == columns[at_view]:
-                                continue
-                        else:
-                            if tried[item] == clock or (size == 0 and not first_item <= item < stop_item):
-                                continue
-                            tried[item] = clock
-                        key = number * base + 2 * item + same
-                        slot = _enter(nodes, key, 2 * n_sequences + 1, makes)
-                        if slot < 0 or nodes[slot, SEEN] >= owner_start:
-                            continue
-                        nodes[slot, SEEN] = row
-                        child = nodes[slot, NAME] >> 1
-                        n_sequences += child == n_sequences
-                        if counts:
-                            nodes[slot, COUNT] += weight
-                        elif holds:
-                            held, n_held = _hold(rows, owner, child, n_values, held, n_held)
-                        elif compares and (
-                            nodes[slot, COUNT] & (WITH_VALUE - 1) < worst[owner, FEWEST]
-                            or worst[owner, HAVE] < worst[owner, AMONG]
-                        ):
-                            persons = nodes[slot, COUNT] & (WITH_VALUE - 1)
+                clock += 1
+                last = LastItems(low, high, until, clock, n_sequences)
+                n_found, n_sequences = _list_last(
+                    kinds, items, columns, marks, tried, nodes, found, scope, prefix, last
+                )
+                for i in range(n_found):
+                    child = nodes[found[i], NAME] >> 1
+                    if counts:
+                        nodes[found[i], COUNT] += rows.weights[owner]
+                    elif holds:
+                        held, n_held = _hold(rows, owner, child, n_values, held, n_held)
+                    elif compares:
+                        persons = nodes[found[i], COUNT] & (WITH_VALUE - 1)
+                        if persons < worst[owner, FEWEST] or worst[owner, HAVE] < worst[owner, AMONG]:
                             _compare(rows, owner, child, n_values, persons, held, worst)
                 size -= 1
                 continue
             if n_sequences > task.room:
                 return nodes, held, -1, int(n_held)
-            here, view = path[size, P_EVENT], path[size, P_VIEW]
-            is_pushed = False
-            while here < stop:
-                if view == n_views:
-                    # Whatever follows a later place of the sequence follows its first one, too.
-                    here, view = here + 1 if is_first else stop, view - n_views
-                    continue
-                item = np.int64(items[kinds[here], view])
-                view += 1
-                if item < 0 or (size == 0 and not first_item <= item < stop_item):
-                    continue
-                same = here == at_event
-                if same and columns[view - 1] == columns[at_view]:
-                    continue
-                now_used = used | marks[item]
-                if size + 1 + missing[now_used] > most:
-                    continue
-                # Views before this one are left to later events, of which there must be one.
-                if here == stop - 1 and (everything & ~now_used) & ((1 << view) - 1):
-                    continue
-                if makes and 2 * n_sequences + 2 > nodes.shape[0]:
-                    nodes = _grown(nodes, 2 * n_sequences + 2)
-                is_complete = now_used == everything
-                key = number * base + 2 * item + same
-                slot = _enter(nodes, key, 2 * n_sequences + is_complete, makes)
-                if slot < 0:
-                    continue
-                child, seen = nodes[slot, NAME] >> 1, nodes[slot, SEEN]
-                n_sequences += child == n_sequences
-                nodes[slot, SEEN] = row
-                if is_complete and seen < owner_start:
-                    if counts:
-                        nodes[slot, COUNT] += weight
-                    elif holds:
-                        held, n_held = _hold(rows, owner, child, n_values, held, n_held)
-                if seen != row or columns[view - 1] < columns[n_views - 1]:
-                    path[size, P_EVENT], path[size, P_VIEW] = here, view
-                    size += 1
-                    path[size, P_NUMBER], path[size, P_USED], path[size, P_FIRST] = (
-                        child,
-                        now_used,
-                        seen != row,
-                    )
-                    path[size, P_AT_EVENT], path[size, P_AT_VIEW] = here, view - 1
-                    path[size, P_EVENT], path[size, P_VIEW] = here, view
-                    is_pushed = True
-                    break
-            if not is_pushed:
+            here, view, item = _find_next(kinds, items, columns, marks, missing, path, scope, prefix)
+            if item < 0:
                 size -= 1
+                continue
+            path[size, P_EVENT], path[size, P_VIEW] = here, view + 1
+            if makes and 2 * n_sequences + 2 > nodes.shape[0]:
+                nodes = _grown(nodes, 2 * n_sequences + 2)
+            key = prefix.number * 2 * marks.size + 2 * item + (here == prefix.at_event)
+            now_used = prefix.used | marks[item]
+            slot = _enter(nodes, key, 2 * n_sequences + (now_used == everything), makes)
+            if slot < 0:
+                continue
+            child, seen = nodes[slot, NAME] >> 1, nodes[slot, SEEN]
+            n_sequences += child == n_sequences
+            nodes[slot, SEEN] = row
+            if now_used == everything and seen < owner_start:
+                if counts:
+                    nodes[slot, COUNT] += rows.weights[owner]
+                elif holds:
+                    held, n_held = _hold(rows, owner, child, n_values, held, n_held)
+            if seen != row or columns[view] < columns[n_views - 1]:
+                size += 1
+                _write_prefix(path, Prefix(size, child, now_used, seen != row, here, view))
     return nodes, held, int(n_sequences), int(n_held)
 
 
@@ -465,11 +569,11 @@ class SequenceTable:
         return Nodes(keys, counts & (WITH_VALUE - 1), counts >> 32, is_complete == 1, slots)
 
     def forget_rows(self) -> None:
-        """Have no row seen yet, before rows of other numbers are walked over."""
+        """Mark all sequences as not seen, before rows of other numbers are walked over."""
         self._nodes[:, SEEN] = -1
 
     def look_only_for(self, nodes: Nodes, is_wanted: Mask) -> None:
-        """Have no row seen yet, and look neither for sequences that are not wanted nor for longer ones."""
+        """Mark sequences as not seen; leave out those that are not wanted, and what begins with them."""
         seen = np.where(is_wanted, -1, UNWANTED)
         self._nodes[nodes.slots[1:], SEEN] = seen[1:]
 
