@@ -7,10 +7,11 @@ signature is a set of views. Every g-sequence belongs to one signature, which is
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, groupby, product
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,18 +22,22 @@ from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import quoted
 from sequester.kernels.shares import exceeds_share
 from sequester.privacy import sequence_table as kernel
-from sequester.privacy.model import Channel
+from sequester.privacy.model import Channel, Verdict
 from sequester.privacy.sequence_table import NO_LIMIT, PersonRows, SequenceTable
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    import numpy.typing as npt
+
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.engine import Engine
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.privacy.sequence_table import Nodes
+
+    Amounts = npt.NDArray[np.float64]
 
 ROOM = 1 << 21
 """Sequences that are counted at once; a signature with more is counted in parts."""
@@ -53,8 +58,6 @@ class View:
 
     column: int
     """Place of the quasi-identifier."""
-    level: int
-    """Steps from the root, 1 or more."""
     nodes: Codes
     """Item to node, ascending."""
     item_of_node: Codes
@@ -125,20 +128,6 @@ class Matches(NamedTuple):
     """Sequences that break a bound."""
     violations: list[Violation]
     """The first of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What all sequences together say."""
-
-    fewest: int
-    """The smallest number of persons who have one."""
-    surest: Fraction
-    """The largest share of the persons of a sequence who have one protected value."""
-    violations: int
-    """Sequences that break a bound."""
-    channels: tuple[Channel, ...]
-    """The first of them, shortest first, then in label order."""
 
 
 @dataclass(frozen=True)
@@ -222,49 +211,31 @@ class GSequences:
 
     def signatures(self, most: int) -> Iterator[tuple[int, ...]]:
         """Name the views of every signature, fewest views first."""
-        for size in range(1, min(most, len(self.views)) + 1):
-            if self.mixed:
-                yield from combinations(range(len(self.views)), size)
-                continue
-            for columns in combinations(self._views_of_columns, size):
-                yield from product(*columns)
+        for size in range(1, min(most, len(self._choices)) + 1):
+            for chosen in combinations(self._choices, size):
+                yield from product(*chosen)
 
     @cached_property
-    def _views_of_columns(self) -> list[list[int]]:
-        """For each quasi-identifier that says anything the numbers of its views."""
-        columns = range(len(self.names))
-        found = [
-            [place for place, view in enumerate(self.views) if view.column == column] for column in columns
-        ]
-        return [places for places in found if places]
+    def _choices(self) -> list[list[int]]:
+        """Views of which a signature has at most one: those of a quasi-identifier; with mixed levels, any."""
+        if self.mixed:
+            return [[place] for place in range(len(self.views))]
+        places = enumerate(self.views)
+        return [[place for place, _ in own] for _, own in groupby(places, lambda each: each[1].column)]
 
     def count_signatures(self, most: int) -> float:
         """Count the signatures without listing them."""
-        if self.mixed:
-            return float(
-                sum(math.comb(len(self.views), size) for size in range(1, min(most, len(self.views)) + 1))
-            )
         ways = np.ones(1)
-        for places in self._views_of_columns:
+        for places in self._choices:
             ways = np.convolve(ways, [1.0, len(places)])
         return float(ways[1 : most + 1].sum())
 
     def estimate(self, most: int) -> float:
         """Return an upper bound on the sequences of at most so many items that all different persons have."""
         lengths, n_rows = np.unique(np.diff(self.rows.offsets), return_counts=True)
-        total = 0.0
-        for length, rows in zip(lengths.tolist(), n_rows.tolist(), strict=True):
-            # The coefficient of x^n counts the ways to take n items; of many there are more than enough ways.
-            sizes = np.arange(1.0, min(length, most, _MANY) + 1)
-            ways = np.ones(1)
-            with np.errstate(over="ignore"):
-                chosen = np.cumprod((length + 1 - sizes) / sizes)
-                for n_levels in map(len, self._views_of_columns):
-                    # A level for each item, or one for all of them.
-                    of_column = chosen * (n_levels**sizes if self.mixed else n_levels)
-                    ways = np.convolve(ways, np.append(1.0, of_column))[: min(most, _MANY) + 1]
-                total += rows * float(ways[1:].sum())
-        return total
+        n_levels = Counter(view.column for view in self.views).values()
+        # Of many items there are more than enough sequences.
+        return float(n_rows @ count_sequences(lengths, n_levels, min(most, _MANY), mixed=self.mixed))
 
     def _fits(self, most: int) -> bool:
         return self.estimate(most) <= LIMIT and self.count_signatures(most) <= MOST_SIGNATURES
@@ -278,8 +249,8 @@ class GSequences:
             )
             raise InputError(msg)
 
-    def judge(self, bounds: Bounds, engine: Engine) -> Answer:
-        """Count every sequence of at most so many items, and list what breaks the bounds.
+    def judge(self, bounds: Bounds, engine: Engine) -> Verdict:
+        """Count every sequence of at most so many items, and show the first of those that break the bounds.
 
         Whatever occurs has a specialization that occurs in the cells as they are, and which no more persons
         have. So supports are counted there first; only if one of them is too small are they counted
@@ -294,37 +265,38 @@ class GSequences:
         is_own = [all(self.views[view].is_own for view in chosen) for chosen in signatures]
         own = [chosen for chosen, is_so in zip(signatures, is_own, strict=True) if is_so]
         coarse = [chosen for chosen, is_so in zip(signatures, is_own, strict=True) if not is_so]
-        so_far = SoFar(max(self._base_rates().values(), default=Fraction(0)), bounds.shown)
+        most_frequent = int(self._n_holders.max(initial=0))
+        so_far = SoFar(Fraction(most_frequent, self.n_persons), bounds.shown)
         found = self._count_all(own, bounds, so_far, engine, everything=True)
         is_rare = any(0 <= each.fewest < bounds.k for each in found)
         if is_rare or self.values:
             found += self._count_all(coarse, bounds, so_far, engine, everything=is_rare)
         nothing = self._nothing_known(bounds)
         violations = sorted(each for part in found for each in part.violations)
-        return Answer(
-            fewest=min([self.n_persons, *(each.fewest for each in found if each.fewest >= 0)]),
-            surest=so_far.share,
-            violations=sum(each.n_violations for each in found) + len(nothing),
-            channels=(*nothing, *map(self._channel, violations))[: bounds.shown],
+        fewest = min([self.n_persons, *(each.fewest for each in found if each.fewest >= 0)])
+        n_violations = sum(each.n_violations for each in found) + len(nothing)
+        return Verdict(
+            holds=not n_violations,
+            achieved={"k": fewest, "c": float(so_far.share)},
+            witnesses=(*nothing, *map(self._channel, violations))[: bounds.shown],
+            violations=n_violations,
         )
 
-    def _base_rates(self) -> dict[int, Fraction]:
+    @cached_property
+    def _n_holders(self) -> Counts:
+        """Protected value to the number of persons who have it."""
         _, values, counts = self.rows.values.T
-        persons = np.bincount(values, counts, minlength=len(self.values))
-        return {value: Fraction(int(count), self.n_persons) for value, count in enumerate(persons)}
+        return np.bincount(values, counts, minlength=len(self.values)).astype(np.int64)
 
     def _nothing_known(self, bounds: Bounds) -> list[Channel]:
         """List what is wrong before anything is known."""
         if self.n_persons < bounds.k:
             return [Channel(events=(), persons=self.n_persons)]
-        rates = self._base_rates()
-        if not rates:
-            return []
-        value = max(rates, key=lambda each: (rates[each], -each))
-        have = int(rates[value] * self.n_persons)
+        have = int(self._n_holders.max(initial=0))
         if not exceeds_share(have, bounds.c, self.n_persons):
             return []
-        return [Channel(events=(), persons=self.n_persons, value=self.values[value], with_value=have)]
+        value = self.values[int(np.argmax(self._n_holders))]
+        return [Channel(events=(), persons=self.n_persons, value=value, with_value=have)]
 
     def _count_all(
         self,
@@ -456,6 +428,28 @@ class GSequences:
         )
 
 
+def count_sequences(lengths: Counts, n_levels: Iterable[int], most: int, *, mixed: bool) -> Amounts:
+    """Return, for persons of so many events, how many g-sequences of at most `most` items they can have.
+
+    A choice of cells is a g-sequence but for its levels, of which each column has so many: one for each item
+    where they are `mixed`, else one for all of its items. The ways to take n items are the coefficient of z^n
+    in the product, over the columns, of 1 + levels ((1 + z)^events - 1); where levels are mixed, of
+    (1 + levels z)^events.
+    """
+    total = np.zeros((len(lengths), most + 1))
+    total[:, 0] = 1
+    sizes = np.arange(1, most + 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        chosen = np.cumprod(np.maximum(lengths[:, None] - sizes + 1, 0) / sizes, axis=1)
+        for levels in n_levels:
+            factor = chosen * (float(levels) ** sizes if mixed else levels)
+            product = total.copy()
+            for size in range(1, most + 1):
+                product[:, size:] += total[:, : most + 1 - size] * factor[:, size - 1 : size]
+            total = product
+        return np.asarray(np.nan_to_num(total[:, 1:], nan=np.inf, posinf=np.inf).sum(axis=1))
+
+
 def read_cells(
     table: EventTable, protect: Mapping[str, Sequence[str]], *, stars: bool
 ) -> tuple[Codes, list[Mask]]:
@@ -545,7 +539,6 @@ def views_of(column: int, tree: Hierarchy, cells: Codes, is_secret: Mask, *, mix
         views.append(
             View(
                 column=column,
-                level=level,
                 nodes=nodes.astype(np.int32),
                 item_of_node=item_of_node,
                 is_exact=(tree.depth[nodes] == level) | (nodes == ROOT) & (level == 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sequester._validation import at_least, exact_fraction, one_of, true_or_false
@@ -166,7 +167,7 @@ class KCPPrivacy(Confidence):
             return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})
         model = self.about(table)
         bounds = Bounds(k=self.k, c=float(exact_fraction("c", self.c)), most=self.p, shown=N_WITNESSES)
-        answers = [
+        verdicts = [
             GSequences.of(
                 known,
                 protect=protect,
@@ -177,19 +178,15 @@ class KCPPrivacy(Confidence):
             for known, protect in _adversaries(model, table)
         ]
         # The same may be found by several; each list has the shortest first.
-        channels = sorted(
-            dict.fromkeys(channel for answer in answers for channel in answer.channels),
-            key=lambda channel: channel.length,
-        )
-        violations = sum(answer.violations for answer in answers)
+        channels = dict.fromkeys(channel for verdict in verdicts for channel in verdict.witnesses)
         return Verdict(
-            holds=not violations,
+            holds=all(verdicts),
             achieved={
-                "k": min(int(answer.fewest) for answer in answers),
-                "c": max(float(answer.surest) for answer in answers),
+                "k": min(verdict.achieved["k"] for verdict in verdicts),
+                "c": max(verdict.achieved["c"] for verdict in verdicts),
             },
-            witnesses=tuple(channels[:N_WITNESSES]),
-            violations=violations,
+            witnesses=tuple(sorted(channels, key=attrgetter("length"))[:N_WITNESSES]),
+            violations=sum(verdict.violations for verdict in verdicts),
         )
 
     def claim(self) -> dict[str, object]:

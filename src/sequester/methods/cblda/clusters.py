@@ -83,7 +83,7 @@ class QuasiTrees:
             nodes=np.concatenate(parts),
         )
 
-    @property
+    @cached_property
     def n_groups(self) -> int:
         """Number of nodes that are no leaves."""
         return int(self.nodes[:, kernels.GROUP_END].max())

@@ -25,6 +25,7 @@ FEWEST_NEW, NEW_SHARE = 128, 32
 """The index is made again after so many new clusters, or after one for so many that are in it."""
 BETWEEN = 20.0
 """Seconds between two steps that are kept."""
+NOBODY = np.empty(0, np.int64)
 LEAST_RELIEF = 1e-9
 """Persons above the share by whom a merge must bring them down, to be any help."""
 
@@ -60,7 +61,10 @@ def merge_nearest(
     """
     scratch = work.scratch()
     if work.rules.only_equals_touch:
-        _merge_equal(work, persons, scratch)
+        # Equal histories are at no distance, and all others are at some.
+        events, offsets = work.events_of(persons)
+        groups, firsts = fold_rows(work.nodes[events].reshape(-1), offsets * work.nodes.shape[1])
+        kernels.merge_equal(work.clusters, scratch, persons, groups, np.full(len(firsts), -1, np.int64))
     merges = np.empty((len(persons), 2), np.int64)
     # Merges that were made, and clusters that wait.
     done = np.zeros(2, np.int64)
@@ -102,13 +106,6 @@ def merge_nearest(
     checkpoint.save(name, {"merges": merges[: done[0]]})
 
 
-def _merge_equal(work: Clustering, persons: Counts, scratch: kernels.Scratch) -> None:
-    """Merge equal histories first: they are at no distance, and all others are at some."""
-    events, offsets = work.events_of(persons)
-    groups, firsts = fold_rows(work.nodes[events].reshape(-1), offsets * work.nodes.shape[1])
-    kernels.merge_equal(work.clusters, scratch, persons, groups, np.full(len(firsts), -1, np.int64))
-
-
 def _find_all(work: Clustering, index: search.Index, engine: Engine, progress: Progress, phase: str) -> None:
     """Find the nearest of every waiting cluster; neighbours in the index share what is in the cache."""
     parts = [index.order[shard.start : shard.stop] for shard in engine.split(len(index.order))]
@@ -119,12 +116,14 @@ def _find_all(work: Clustering, index: search.Index, engine: Engine, progress: P
     work.state[looking, kernels.PARTNER_VERSION] = work.state[partners, kernels.VERSION]
 
 
-def _find(looking: Counts, shared: tuple[Clustering, search.Index]) -> tuple[search.Amounts, Counts]:
-    """Return the distances and the nearest of some clusters."""
+def _find(
+    looking: Counts, shared: tuple[Clustering, search.Index], fresh: Counts = NOBODY
+) -> tuple[search.Amounts, Counts]:
+    """Return the distances and the nearest of some clusters, among those of an index and newer ones."""
     work, index = shared
     distances, partners = np.empty(len(looking), np.float64), np.empty(len(looking), np.int64)
     stack = np.empty((len(index.nodes) + 1, 2), np.float64)
-    search.find_all_nearest(work.clusters, work.scratch(), index, NOBODY, looking, stack, distances, partners)
+    search.find_all_nearest(work.clusters, work.scratch(), index, fresh, looking, stack, distances, partners)
     return distances, partners
 
 
@@ -169,37 +168,20 @@ class Assignment:
 
     def __init__(self, work: Clustering, finished: Counts) -> None:
         self.work, self.finished = work, finished.copy()
-        self.scratch = work.scratch()
-        self.fresh = np.empty(max(FEWEST_NEW, len(finished) // NEW_SHARE), np.int64)
-        self._index()
-
-    def _index(self) -> None:
-        self.index, self.n_fresh = self.work.build_index(self.finished), 0
-        self.stack = np.empty((len(self.index.nodes) + 1, 2), np.float64)
+        self._index, self._fresh = work.build_index(finished), NOBODY
 
     def find(self, cluster: int) -> tuple[int, int]:
         """Return the finished cluster and the extra loss; -1 where none can take the cluster."""
-        fresh, extra, chosen = self.fresh[: self.n_fresh], np.empty(1), np.empty(1, np.int64)
-        search.find_all_nearest(
-            self.work.clusters,
-            self.scratch,
-            self.index,
-            fresh,
-            np.array([cluster]),
-            self.stack,
-            extra,
-            chosen,
-        )
-        return int(chosen[0]), int(extra[0]) if chosen[0] >= 0 else 0
+        (extra,), (chosen,) = _find(np.array([cluster]), (self.work, self._index), self._fresh)
+        return int(chosen), int(extra) if chosen >= 0 else 0
 
     def merge(self, chosen: int, person: int) -> None:
         """Merge a person into the finished cluster that was found."""
         both = self.work.merge(chosen, person)
         self.finished[self.finished == chosen] = both
-        self.fresh[self.n_fresh] = both
-        self.n_fresh += 1
-        if self.n_fresh == len(self.fresh):
-            self._index()
+        self._fresh = np.append(self._fresh, both)
+        if len(self._fresh) == max(FEWEST_NEW, len(self.finished) // NEW_SHARE):
+            self._index, self._fresh = self.work.build_index(self.finished), NOBODY
 
 
 def _assign_persons(work: Clustering, members: Counts, finished: Counts) -> tuple[Counts, Counts]:
@@ -251,7 +233,6 @@ MOST_STARTS = 8
 """Persons of a large class around whom a class of their own is tried."""
 MOST_MEMBERS = 256
 """Persons of two classes up to whom they are compared one by one."""
-NOBODY = np.empty(0, np.int64)
 
 
 def improve(work: Clustering, most_work: int, progress: Progress) -> None:
@@ -361,20 +342,19 @@ class Improvement:
             if len(finished) < 2:
                 return
             index = work.build_index(finished)
-            stack = np.empty((len(index.nodes) + 1, 2), np.float64)
             fresh: dict[int, None] = {}
             # The index is made again when too many classes are not in it.
             while cluster < len(work.state) and len(fresh) <= 128 + len(finished) // 32:
                 if self.can_go_on and self.is_finished(cluster):
                     one = cluster
-                    for near in self._nearest(cluster, index, np.array([*fresh], np.int64), stack):
+                    for near in self._nearest(cluster, index, np.array([*fresh], np.int64)):
                         one, other = self.exchange(one, near)
                         fresh |= {
                             each: None for each in (one, other) if not work.state[each, kernels.INDEXED]
                         }
                 cluster += 1
 
-    def _nearest(self, cluster: int, index: search.Index, fresh: Counts, stack: search.Amounts) -> list[int]:
+    def _nearest(self, cluster: int, index: search.Index, fresh: Counts) -> list[int]:
         """List the classes to which the members of a class would add the least loss."""
         work, members = self.work, self.members(cluster)
         if len(members) >= MOST_MEMBERS:
@@ -382,11 +362,8 @@ class Improvement:
         events, _ = work.events_of(members)
         state, cells = work.state[members], work.clusters.cells[events]
         work.state[members], work.clusters.cells[events] = self.alone.state[members], self.alone.cells[events]
-        near = np.empty(len(members), np.int64)
         # One call for all of them: to call a kernel takes the lock, which blocks side by side wait for.
-        search.find_all_nearest(
-            work.clusters, self.scratch, index, fresh, members, stack, np.empty(len(members)), near
-        )
+        _, near = _find(members, (work, index), fresh)
         self.left_work -= len(members) * PER_CALL
         work.state[members], work.clusters.cells[events] = state, cells
         return [other for other in dict.fromkeys(near.tolist()) if other >= 0]

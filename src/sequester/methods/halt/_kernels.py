@@ -29,7 +29,7 @@ GROUP_BITS = 20
 
 
 @inner
-def _first_slot(key: int, last: int) -> int:
+def first_slot(key: int, last: int) -> int:
     """Return the slot where a search begins; the products stay below 2 ** 62, so that the JIT may be off."""
     mixed = ((key & 0x7FFFFFFF) * 0x5D1B3A2F) ^ ((key >> 31) * 0x2C1B3C6D)
     mixed = (mixed ^ (mixed >> 29)) & 0x3FFFFFFF
@@ -46,7 +46,7 @@ def find_open(slots: Counts, children: Codes, group_of: Codes, member: int, kind
     """
     last = slots.shape[0] - 1
     key = (member << GROUP_BITS) | group_of[item]
-    slot = _first_slot(key, last)
+    slot = first_slot(key, last)
     while slots[slot, 0] != key:
         if slots[slot, 0] < 0:
             return -1
@@ -71,7 +71,7 @@ def add_runs(slots: Counts, keys: Counts, runs: Counts) -> None:
     """Enter runs by their keys. Requires room, and that all keys are new."""
     last = slots.shape[0] - 1
     for i in range(keys.size):
-        slot = _first_slot(keys[i], last)
+        slot = first_slot(keys[i], last)
         while slots[slot, 0] >= 0:
             slot = (slot + 1) & last
         slots[slot, 0], slots[slot, 1] = keys[i], runs[i]
@@ -93,13 +93,13 @@ def settle_steps(
         keep = True
         for j in range(needs.shape[1]):
             if keep and needs[i, j] >= 0:
-                slot = _first_slot(needs[i, j], last)
+                slot = first_slot(needs[i, j], last)
                 while slots[slot] >= 0 and slots[slot] != needs[i, j]:
                     slot = (slot + 1) & last
                 keep = slots[slot] >= 0
         is_kept[i] = keep
         if keep and not is_channel[i]:
-            slot = _first_slot(steps[i], last)
+            slot = first_slot(steps[i], last)
             while slots[slot] >= 0:
                 slot = (slot + 1) & last
             slots[slot] = steps[i]

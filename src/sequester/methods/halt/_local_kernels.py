@@ -22,6 +22,7 @@ import numpy as np
 
 from sequester.kernels.compiler import inner, njit
 from sequester.kernels.rows import ensure_capacity
+from sequester.methods.halt._kernels import first_slot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -109,11 +110,9 @@ class Past(NamedTuple):
 
 @inner
 def find_slot(slots: Counts, entries: Counts, key: int) -> int:
+    """Return the slot of the entry of a key, or the empty one where it belongs."""
     last = slots.size - 1
-    mixed = ((key & 0x7FFFFFFF) * 0x5D1B3A2F) ^ ((key >> 31) * 0x2C1B3C6D)
-    mixed = (mixed ^ (mixed >> 29)) & 0x3FFFFFFF
-    mixed *= 0x1B873593
-    slot = (mixed ^ (mixed >> 31)) & last
+    slot = first_slot(key, last)
     while slots[slot] > 0 and entries[slots[slot], KEY] != key:
         slot = (slot + 1) & last
     return int(slot)

@@ -162,8 +162,8 @@ def _may_return(shown: Shown, past: Past | None, row: int, place: int, item: int
 
 
 @njit
-def give_back_all(
-    shown: Shown, past: Past | None, rows: Counts, places: Counts, items: Codes, is_back: Mask
+def restore_cells(
+    shown: Shown, past: Past | None, rows: Counts, places: Counts, items: Codes, is_restored: Mask
 ) -> None:
     """Show suppressed cells again, one after the other, wherever nothing becomes rare by that."""
     counted = -1
@@ -178,11 +178,11 @@ def give_back_all(
         _exchange(shown, past, row, place, star, np.int64(-1))
         _exchange(shown, past, row, place, item, np.int64(1))
         # What the row shows now, and what it showed before and others may still show.
-        is_back[i] = _exchange(shown, past, row, place, item, np.int64(0)) and _exchange(
+        is_restored[i] = _exchange(shown, past, row, place, item, np.int64(0)) and _exchange(
             shown, past, row, place, star, np.int64(0)
         )
         shown.cells[place] = item
-        if is_back[i]:
+        if is_restored[i]:
             for looked_at in range(LOOKED_AT, N_ROW_FIELDS):
                 shown.rows[row, looked_at] = NEVER
         else:

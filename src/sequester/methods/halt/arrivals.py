@@ -120,7 +120,7 @@ def joined_promise(model: KCPPrivacy, new: EventTable, past: Series) -> KCPPriva
 
 
 def find_new(table: EventTable, past: Series) -> Arrivals:
-    """Part new events from those that were released, which must be as they were.
+    """Return the events that are new; those that were released must be as they were.
 
     An event is known by its person and its order or time. Those after the last released one of their person
     are new; the others were released, or lie before what was: those come no more.
@@ -140,7 +140,8 @@ def find_new(table: EventTable, past: Series) -> Arrivals:
     }
     table = table.replace(hierarchies={**table.hierarchies, **trees})
     owners = owners_of(table.person_offsets)
-    known = _pseudonyms(table, past)
+    who = table.persons.alias("person").cast(pl.String).to_frame()
+    known = who.join(past.pseudonyms, on="person", how="left", maintain_order="left")["pseudonym"]
     is_known = known.is_not_null().to_numpy()
     is_attribute = np.zeros(table.n_events, np.bool_)
     if table.of_persons:
@@ -164,12 +165,6 @@ def find_new(table: EventTable, past: Series) -> Arrivals:
         pseudonyms=known.filter(has_new),
         late_rows=np.sort(table.rows[late]),
     )
-
-
-def _pseudonyms(table: EventTable, past: Series) -> pl.Series:
-    """Return the pseudonym of each person of the table; null for those who are new."""
-    who = table.persons.alias("person").cast(pl.String).to_frame()
-    return who.join(past.pseudonyms, on="person", how="left", maintain_order="left")["pseudonym"]
 
 
 def _find_later(
@@ -319,25 +314,6 @@ class SeriesLevels:
 
 
 @dataclass(frozen=True, eq=False)
-class TableItems:
-    """What one of the two tables adds: items, which may be suppressed, and protected values."""
-
-    items: Codes
-    is_locked: Mask
-    is_forbidden: Mask
-    values: list[Counts]
-
-    def take(self, events: Counts) -> TableItems:
-        """Return some of the events."""
-        return TableItems(
-            self.items[events],
-            self.is_locked[events],
-            self.is_forbidden[events],
-            [each[events] for each in self.values],
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Accumulated:
     """The accumulated table with all that is new, as rows: those of `SeriesRows`."""
 
@@ -405,14 +381,8 @@ def accumulate(
     names = tuple((name, label) for name, labels in model.protect.items() for label in labels)
     histories = WeightedRows.of(new, levels.quasi)
     rules = rules_of(new, levels.quasi, histories, suppress=suppress, stars=stars)
-    old_source = TableItems(
-        *levels.read(read_nodes(before, levels.quasi), None, stars=stars),
-        before.sequences.number_values(names, model.columns),
-    )
-    new_source = TableItems(
-        *levels.read(histories.cells, rules.is_allowed & suppress, stars=stars),
-        new.sequences.number_values(names, model.columns),
-    )
+    read_before = levels.read(read_nodes(before, levels.quasi), None, stars=stars)
+    read_new = levels.read(histories.cells, rules.is_allowed & suppress, stars=stars)
     places = before.persons.alias("who").to_frame().with_row_index("place")
     found = (
         arrivals.pseudonyms.alias("who").to_frame().join(places, on="who", how="left", maintain_order="left")
@@ -426,23 +396,24 @@ def accumulate(
     old, old_offsets = gather_rows(np.arange(before.n_events), before.person_offsets, numbers[known])
     owners = np.concatenate([known[owners_of(old_offsets)], owners_of(new.person_offsets)[own_events]])
     order = np.argsort(owners, kind="stable")
-    parts = old_source.take(old), new_source.take(own_events)
     owners, is_old = owners[order], order < len(old)
     offsets = offsets_of(np.bincount(owners, minlength=new.n_persons)) * n_columns
+    items, locked, forbidden = (
+        np.concatenate([one[old], other[own_events]])[order]
+        for one, other in zip(read_before, read_new, strict=True)
+    )
     held = [np.empty((0, 3), np.int64)]
-    for codes in map(np.concatenate, zip(*(each.values for each in parts), strict=True)):
-        at = np.flatnonzero(codes[order] >= 0)
-        held.append(np.column_stack([owners[at], codes[order][at], at * n_columns]))
+    numbered = (each.sequences.number_values(names, model.columns) for each in (before, new))
+    for one, other in zip(*numbered, strict=True):
+        codes = np.concatenate([one[old], other[own_events]])[order]
+        at = np.flatnonzero(codes >= 0)
+        held.append(np.column_stack([owners[at], codes[at], at * n_columns]))
     together = np.concatenate(held)
     is_closed = np.ones(before.n_persons, np.bool_)
     is_closed[numbers[known]] = False
     values = before.sequences.values_of_persons(names, model.columns)
     closed, closed_offsets, n_persons, sets = _fold(
-        old_source.items.reshape(-1), before.person_offsets * n_columns, values, np.flatnonzero(is_closed)
-    )
-    items, locked, forbidden = (
-        np.concatenate([getattr(each, name) for each in parts])[order]
-        for name in ("items", "is_locked", "is_forbidden")
+        read_before[0].reshape(-1), before.person_offsets * n_columns, values, np.flatnonzero(is_closed)
     )
     return Accumulated(
         levels=levels,

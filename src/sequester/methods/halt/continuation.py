@@ -185,7 +185,7 @@ class Continuation:
                 self._cut_forbidden()
                 rows.settle_new(suppress=self._suppress)
             if self._suppress:
-                rows.give_back()
+                rows.restore_cells()
             steps = StepProgress(part(progress, 0.2, 1.0))
             while True:
                 self._count_entering()

@@ -386,7 +386,7 @@ class Elimination(NodePricing[Draft]):
         return None
 
     def released(self, draft: Draft) -> list[Codes]:
-        """Lead, per quasi-identifier, from each node to what is released of it; the star for nothing."""
+        """Return, per quasi-identifier, what is released of each node; the star for nothing."""
         hidden = np.zeros(self.quasi.n_items, np.bool_)
         hidden[draft.costs.numbers[draft.is_suppressed]] = True
         shown = []

@@ -294,7 +294,7 @@ class Extraction:
     def deepen(self, node: Signature, *, progress: Progress = silent) -> Iterator[list[Channels]]:
         """Mine all signatures that show in the release of a node, one distance from the root at a time.
 
-        Gives the new channels of each distance; whoever has heard enough may stop listening.
+        Yields the new channels of each distance; what is not asked for is not mined.
 
         Raises
         ------

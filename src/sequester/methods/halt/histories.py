@@ -82,21 +82,16 @@ class QuasiIdentifier:
         return ends
 
     @cached_property
-    def known_as(self) -> Codes:
-        """Node to the finest that can be known of it: itself, or what is above where that is secret."""
-        known = np.arange(self.n_nodes, dtype=np.int32)
-        while (hidden := self.is_secret[known]).any():
-            known = np.where(hidden, self.tree.parent[np.minimum(known, self.star - 1)], known)
-        return known
-
-    @cached_property
     def is_hidden(self) -> Mask:
         """Node to whether nothing can be known of it: it is secret, and so is all that is above it."""
-        mask: Mask = self.is_secret & (self.known_as == 0)
+        known = np.arange(self.n_nodes, dtype=np.int32)
+        while (is_secret := self.is_secret[known]).any():
+            known = np.where(is_secret, self.tree.parent[np.minimum(known, self.star - 1)], known)
+        mask: Mask = self.is_secret & (known == 0)
         return mask
 
     def shown_at(self, level: int) -> Codes:
-        """Lead from each node to what a column shows of it at a level; the star where that is the root's."""
+        """Return what a column shows of each node at a level: the star where that is the root's."""
         if level == self.height:
             return np.full(self.n_nodes, self.star, np.int32)
         shown: Codes = self.cuts[level].copy()
@@ -215,16 +210,12 @@ class QuasiIdentifiers:
             mask = mask | ((parents >= 0) & mask[parents])
         return mask
 
-    def name_item(self, item: int) -> tuple[str, str]:
-        """Return quasi-identifier and label of an item."""
-        column = self.columns[self.owners[item]]
-        return column.name, column.label(item - column.first)
-
     def name_events(self, items: Iterable[int], kinds: int) -> tuple[tuple[tuple[str, str], ...], ...]:
         """Return the events of a g-sequence in labels; bit ``j``: item ``j`` joins the one before."""
         events: list[tuple[tuple[str, str], ...]] = []
         for place, item in enumerate(items):
-            known = (self.name_item(item),)
+            column = self.columns[self.owners[item]]
+            known = ((column.name, column.label(item - column.first)),)
             if kinds >> place & 1:
                 events[-1] += known
             else:
@@ -356,11 +347,6 @@ class WeightedRows:
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.offsets) - 1
-
-    @property
-    def n_persons(self) -> int:
-        """Number of persons."""
-        return int(self.persons.weights.sum())
 
     @cached_property
     def columns(self) -> Codes:

@@ -13,17 +13,13 @@ import numpy as np
 from sequester.engine import silent
 from sequester.errors import ParameterError, UnattainableError
 from sequester.methods.halt.elimination import SLACK, D, NodePricing, Obstacle, StepProgress
+from sequester.privacy.g_sequences import count_sequences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy.typing as npt
-
-    from sequester._typing import Counts
     from sequester.engine import Progress
     from sequester.methods.halt.histories import QuasiIdentifiers, Signature, WeightedRows
-
-    Amounts = npt.NDArray[np.float64]
 
 MOST_WORK = 1e11
 """G-sequences of persons that are counted at most: an hour or two on two cores."""
@@ -59,15 +55,12 @@ class Workload:
     def at(self, node: Signature, p: int) -> float:
         """Return a bound for g-sequences of at most `p` items whose levels are at least as coarse as a node.
 
-        Choosing cells of a history chooses a g-sequence but for its levels. So of a history of n events there
-        are as many as the coefficients of z to z^p in the product, over the quasi-identifiers, of 1 + levels
-        ((1 + z)^n - 1) add up to; where levels are mixed, of (1 + levels z)^n. A long history repeats itself:
-        there are no more than 2^m sequences of m items for each choice of m of the items that there are at
-        all.
+        A long history repeats itself: there are no more than 2^m sequences of m items for each choice of m of
+        the items that there are at all.
         """
         lengths = np.flatnonzero(self._persons)
         depths = [column.height - level for column, level in zip(self._quasi.columns, node, strict=True)]
-        by_cells = _add_up(lengths, depths, p, mixed=self._mixed)
+        by_cells = count_sequences(lengths, depths, p, mixed=self._mixed)
         n_items = sum(
             int(np.unique(column.tree.levels[each][column.tree.leaf_nodes]).size)
             for column, level in zip(self._quasi.columns, node, strict=True)
@@ -97,24 +90,6 @@ class Workload:
             f"items even at the coarsest levels, about {work / PER_SECOND / 3600:,.0f} hours; {hint}"
         )
         raise UnattainableError(msg, achieved={"p": max(fitting, default=0)})
-
-
-def _add_up(lengths: Counts, depths: list[int], p: int, *, mixed: bool) -> Amounts:
-    """Add up the coefficients of z to z^p, for each length."""
-    total = np.zeros((len(lengths), p + 1))
-    total[:, 0] = 1
-    for depth in depths:
-        factor = np.zeros_like(total)
-        factor[:, 0] = 1
-        binomial = np.ones(len(lengths))
-        for m in range(1, p + 1):
-            binomial = binomial * np.maximum(lengths - m + 1, 0) / m
-            factor[:, m] = depth ** (m if mixed else 1) * binomial
-        product = np.zeros_like(total)
-        for m in range(p + 1):
-            product[:, m:] += total[:, m : m + 1] * factor[:, : p + 1 - m]
-        total = product
-    return np.asarray(total[:, 1:].sum(axis=1))
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from sequester.kernels.shares import exceeds_share, least_removed
 from sequester.methods.halt.elimination import SHOW, SLACK, NodePricing, Obstacle, StepProgress
 from sequester.methods.halt.extraction import Channels, Extraction, TooMuchError
 from sequester.methods.halt.histories import HIDDEN, RowOwners
-from sequester.methods.halt.local_rows import LocalRows, pieces_of
+from sequester.methods.halt.local_rows import LocalRows, split_rows
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class LocalElimination(NodePricing[LocalDraft]):
                 # Some of it is given back at the end.
                 obstacle = rows.settle((enough + SLACK - generalization) / KEPT, power=power)
                 if obstacle is None:
-                    rows.give_back()
+                    rows.restore_cells()
             except TooMuchError:
                 return Obstacle(too_much=True)
             found = obstacle or self._checked(
@@ -202,7 +202,7 @@ class LocalElimination(NodePricing[LocalDraft]):
         weights = np.bincount(groups, self._weights, minlength=len(firsts)).astype(np.int64)
         is_harmful = np.diff(base.persons.offsets)[firsts] > 0
         sizes = np.where(is_harmful, 1, self.thresholds.k).astype(np.int64)
-        piece_offsets, pieces = pieces_of(weights, sizes)
+        piece_offsets, pieces = split_rows(weights, sizes)
         owners = owners_of(piece_offsets)
         flat, offsets = gather_rows(items.reshape(-1), base.offsets * n_columns, firsts[owners])
         locked, _ = gather_rows(is_locked.reshape(-1), base.offsets * n_columns, firsts[owners])

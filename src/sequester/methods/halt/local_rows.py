@@ -12,7 +12,6 @@ import numpy as np
 from sequester.engine import LocalEngine
 from sequester.methods.halt import _local_kernels as kernel
 from sequester.methods.halt import _match_kernels
-from sequester.methods.halt._match_kernels import give_back_all
 from sequester.methods.halt.elimination import Obstacle
 from sequester.methods.halt.extraction import Cause, TooMuchError
 from sequester.methods.halt.histories import HIDDEN, WeightedRows
@@ -334,17 +333,19 @@ class LocalRows:
                 return Obstacle()
         return None
 
-    def give_back(self) -> None:
+    def restore_cells(self) -> None:
         """Show suppressed cells again where nothing becomes rare by that, the dearest first."""
         for _ in range(2):
             places = np.flatnonzero(self.cause_of >= 0)
             places = places[np.argsort(-self.prices[self.items[places]], kind="stable")]
             rows = np.searchsorted(self.offsets, places, side="right") - 1
-            is_back = np.zeros(len(places), np.bool_)
+            is_restored = np.zeros(len(places), np.bool_)
             self._make_room(int(np.diff(self.offsets).max(initial=0)))
-            give_back_all(self._shown, self.past, rows, places, self.items[places], is_back)
+            _match_kernels.restore_cells(
+                self._shown, self.past, rows, places, self.items[places], is_restored
+            )
             self._count_work()
-            self.cause_of[places[is_back]] = -1
+            self.cause_of[places[is_restored]] = -1
 
     def break_channel(self, cause: Cause, rows: Counts, needed: int) -> int:
         """Break a channel in the cheapest of some rows until so many persons less show it; -1 if none can.
@@ -453,6 +454,8 @@ class LocalRows:
         rows[:-1, kernel.FIRST_NEW], rows[:-1, kernel.WEIGHT] = self.first_new, self.weights
         items = np.zeros((self.quasi.n_items, kernel.N_ITEM_FIELDS), np.int64)
         items[:, kernel.IS_COUNTED], items[:, kernel.STAR] = self._is_item, self._star_of
+        # Twice as many as there are choices of cells, because rows change.
+        n_links = int(min(2 * choices_of_rows(self.offsets, length).sum() + 1, MOST_LINKS))
         shown = kernel.Shown(
             self.cells,
             self.is_locked,
@@ -461,7 +464,7 @@ class LocalRows:
             self.prices,
             np.empty(0, np.int64),
             np.empty((0, kernel.N_FIELDS), np.int64),
-            np.empty((self._count_links(length), 2), np.int32),
+            np.empty((n_links if self.past is None else 0, 2), np.int32),
             np.empty((0, kernel.N_CHOICE_FIELDS), np.int64),
             np.array([self.cost]),
             np.empty(0, np.int64),
@@ -495,12 +498,6 @@ class LocalRows:
             self._count_work()
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
         self._count_work()
-
-    def _count_links(self, length: int) -> int:
-        """Return room for links: twice as many as there are choices of cells, because rows change."""
-        if self.past is not None:
-            return 0
-        return int(min(2 * choices_of_rows(self.offsets, length).sum() + 1, MOST_LINKS))
 
     def _count_work(self) -> None:
         """Count the choices of cells that were listed since the last time."""
@@ -621,14 +618,14 @@ class LocalRows:
         return True
 
 
-def pieces_of(weights: Counts, sizes: Counts) -> tuple[Offsets, Counts]:
+def split_rows(weights: Counts, sizes: Counts) -> tuple[Offsets, Counts]:
     """Cut rows into pieces of the given sizes, the last of each up to twice as large.
 
     Returns the offsets of the pieces of each row, and their weights.
 
     Examples
     --------
-    >>> offsets, weights = pieces_of(np.array([7, 1]), np.array([3, 3]))
+    >>> offsets, weights = split_rows(np.array([7, 1]), np.array([3, 3]))
     >>> offsets.tolist(), weights.tolist()
     ([0, 2, 3], [3, 4, 1])
     """
