@@ -226,47 +226,55 @@ def _look_at(path: Counts, depth: int, items: Codes, columns: Codes, look: Codes
 
 
 @inner
-def _weigh(
-    rows: Rows,
-    events: Codes,
-    low: int,
-    high: int,
-    look: Codes,
-    ways: Counts,
-    touched: Counts,
-    path: Counts,
-) -> int:
-    """Weigh the rows behind each way to go on from the events ``events[low:high]``; return how many ways."""
-    records, stride = rows.records, rows.stride
-    n_items, n_later, n_same = ways.shape[0] // 2, look[0, 0], look[1, 0]
-    n_touched = 0
-    i = low
+def _visit_ways(rows: Rows, events: Codes, low: int, high: int, scratch: Scratch, counts_values: bool) -> int:
+    """Weigh the rows behind each way to go on from the events ``events[low:high]``; return how many ways.
+
+    With `counts_values` count, for ways that have a slot, the persons with each protected value instead.
+    """
+    records, stride, look = rows.records, rows.stride, scratch.look
+    ways, touched = scratch.ways, scratch.touched
+    n_items, n_later, n_same, n_touched, i = ways.shape[0] // 2, look[0, 0], look[1, 0], 0, low
     while i < high:
         at = np.int64(events[i]) * stride
-        stop, row = np.int64(records[at]), np.int64(records[at + ROW])
-        path[0, P_WORK] += (stop - events[i]) * n_later
-        weight = (np.int64(records[at + WEIGHT]) << 32) | records[at + RISK]
-        for place in range(at + stride, stop * stride, stride):
+        stop, row, risk = np.int64(records[at]), np.int64(records[at + ROW]), np.int64(records[at + RISK])
+        if not counts_values:
+            scratch.path[0, P_WORK] += (stop - events[i]) * n_later
+        is_left_out = counts_values and risk == 0  # Nobody has a protected value.
+        weight = np.int64(-1) if counts_values else (np.int64(records[at + WEIGHT]) << 32) | risk
+        for place in range(stop * stride if is_left_out else at + stride, stop * stride, stride):
             for j in range(1, n_later + 1):
-                way = records[place + look[0, j]]
-                if way >= 0 and ways[way, W_STAMP] != row:
-                    ways[way, W_STAMP] = row
-                    if ways[way, W_WEIGHT] == 0:
-                        touched[n_touched] = way
-                        n_touched += 1
-                    ways[way, W_WEIGHT] += weight
+                way = np.int64(records[place + look[0, j]])
+                if way >= 0 and _visit(rows, ways, scratch.cells, way, row, weight):
+                    touched[n_touched] = way
+                    n_touched += 1
         while i < high and events[i] < stop:
             at = np.int64(events[i]) * stride
-            for j in range(1, n_same + 1):
-                item = records[at + look[1, j]]
-                if item >= 0 and ways[n_items + item, W_STAMP] != row:
-                    ways[n_items + item, W_STAMP] = row
-                    if ways[n_items + item, W_WEIGHT] == 0:
-                        touched[n_touched] = n_items + item
-                        n_touched += 1
-                    ways[n_items + item, W_WEIGHT] += weight
+            for j in range(1, 1 if is_left_out else n_same + 1):
+                way = n_items + np.int64(records[at + look[1, j]])
+                if way >= n_items and _visit(rows, ways, scratch.cells, way, row, weight):
+                    touched[n_touched] = way
+                    n_touched += 1
             i += 1
     return n_touched
+
+
+@inner
+def _visit(rows: Rows, ways: Counts, cells: Counts, way: int, row: int, weight: int) -> bool:
+    """Add the weight of a row to a way, or its protected values for a weight below 0; once.
+
+    Returns whether the way is weighed for the first time.
+    """
+    # Stamps of weighing and of counting differ.
+    stamp = row if weight >= 0 else -2 - row
+    if ways[way, W_STAMP] == stamp or (weight < 0 and ways[way, W_SLOT] < 0):
+        return False
+    ways[way, W_STAMP] = stamp
+    if weight >= 0:
+        ways[way, W_WEIGHT] += weight
+        return bool(ways[way, W_WEIGHT] == weight)
+    for i in range(rows.value_offsets[row], rows.value_offsets[row + 1]):
+        cells[ways[way, W_SLOT] * rows.n_values + rows.values[i, 0]] += rows.values[i, 1]
+    return False
 
 
 @inner
@@ -320,45 +328,6 @@ def _list_event(event: int, way: int, events: Codes, ways: Counts, is_filling: b
         events[fill] = event
         ways[way, W_FILL] = fill + 1
     return False
-
-
-@inner
-def _count_values(rows: Rows, events: Codes, low: int, high: int, look: Codes, scratch: Scratch) -> None:
-    """Count the persons with each protected value behind the ways that have a slot."""
-    records, stride, ways = rows.records, rows.stride, scratch.ways
-    n_items, n_later, n_same = ways.shape[0] // 2, look[0, 0], look[1, 0]
-    i = low
-    while i < high:
-        at = np.int64(events[i]) * stride
-        stop = np.int64(records[at])
-        if records[at + RISK] == 0:
-            while i < high and events[i] < stop:
-                i += 1
-            continue
-        # Apart from the stamps of weighing.
-        row = np.int64(records[at + ROW])
-        stamp = -2 - row
-        for place in range(at + stride, stop * stride, stride):
-            for j in range(1, n_later + 1):
-                way = records[place + look[0, j]]
-                if way >= 0 and ways[way, W_SLOT] >= 0 and ways[way, W_STAMP] != stamp:
-                    ways[way, W_STAMP] = stamp
-                    _add_values(rows, row, ways[way, W_SLOT], scratch.cells)
-        while i < high and events[i] < stop:
-            at = np.int64(events[i]) * stride
-            for j in range(1, n_same + 1):
-                way = records[at + look[1, j]] + n_items
-                if way >= n_items and ways[way, W_SLOT] >= 0 and ways[way, W_STAMP] != stamp:
-                    ways[way, W_STAMP] = stamp
-                    _add_values(rows, row, ways[way, W_SLOT], scratch.cells)
-            i += 1
-
-
-@inner
-def _add_values(rows: Rows, row: int, slot: int, cells: Counts) -> None:
-    """Add the protected values of a row to the counters of a slot."""
-    for i in range(rows.value_offsets[row], rows.value_offsets[row + 1]):
-        cells[slot * rows.n_values + rows.values[i, 0]] += rows.values[i, 1]
 
 
 @inner
@@ -426,7 +395,7 @@ def _find_values(
                 n_slots += 1
             stop += 1
         if n_slots > 0:
-            _count_values(rows, events, low, high, scratch.look, scratch)
+            _visit_ways(rows, events, low, high, scratch, np.bool_(True))
         for i in range(start, stop if n_slots > 0 else start):
             way = touched[i] & 0xFFFFFFFF
             slot, support = ways[way, W_SLOT], ways[way, W_WEIGHT] >> 32
@@ -489,7 +458,7 @@ def _judge(
     items, group_of, n_items = alphabet.items, known.group_of, alphabet.items.shape[0]
     low, high, wanted = path[depth, P_LOW], path[depth, P_HIGH], path[depth, P_WANTED]
     only_fresh = path[depth, P_MEMBER] < known.n_base
-    n_touched = _weigh(rows, events, low, high, scratch.look, ways, touched, path)
+    n_touched = _visit_ways(rows, events, low, high, scratch, np.bool_(False))
     n_kept = np.int64(0)
     for i in range(n_touched):
         way = touched[i]
