@@ -102,8 +102,9 @@ _Levels = tuple[tuple[int, int], ...]
 PHASE = "searching for inference channels"
 SIGNATURE = 30_000
 """What a signature takes besides its cells, in cells that could be looked at in the same time."""
-WORTH_SENDING = 200_000_000
-"""Cells to look at from which on a step goes to other machines: estimated, so that sending it gains."""
+WORTH_SENDING, PER_BYTE = 20_000_000, 1 / 5_000_000
+"""Cells to look at from which on a step goes to other machines, and how much that rises with each byte that
+it shares. Measured: a second is some 60 million cells, or 75 MB that travel."""
 
 
 class TooMuchError(Exception):
@@ -348,12 +349,16 @@ class Extraction:
             tasks = [(levels, items) for levels in those for items in tables[levels].parts(length)]
             shown = {levels: tables[levels] for levels, _ in tasks}
             n_shown = sum(len(each.rows.records) for each in shown.values())
-            is_much = self._looks.get(length, 0.0) * n_shown >= WORTH_SENDING
+            known = self._open.arrays
+            n_bytes = known.slots.nbytes + known.children.nbytes
+            n_bytes += sum(each.rows.records.nbytes + each.alphabet.events.nbytes for each in shown.values())
+            least = WORTH_SENDING * (1 + PER_BYTE * n_bytes)
+            is_much = self._looks.get(length, 0.0) * n_shown >= least
             engine = self._engine if is_much else self._here
             batches = engine.map(
                 _find_channels,
                 [tasks[shard.start : shard.stop] for shard in engine.split(len(tasks))],
-                shared=_Step(shown, self._open.arrays, self.thresholds, length),
+                shared=_Step(shown, known, self.thresholds, length),
                 progress=part(progress, (length - 1) / self.thresholds.p, length / self.thresholds.p),
                 phase=PHASE,
             )
