@@ -266,17 +266,19 @@ def price_match(
             place = pattern[depth, PLACE] + 1
             continue
         item, cost = np.int64(shown.cells[place]), np.inf
-        if item >= 0 and (is_same or place // n_columns > event):
-            if pattern[depth, LOW] <= item < pattern[depth, HIGH]:
-                cost = 0.0
-            elif (
-                may_star
-                and shown.items[item, IS_COUNTED] > 0
-                and is_free(shown, place)
-                and shown.items[item, STAR] == pattern[depth, LOW]
-            ):
-                # A protected value does not count: it makes a star no safer.
-                cost = shown.prices[item]
+        if pattern[depth, LOW] <= item < pattern[depth, HIGH]:
+            cost = 0.0
+        elif (
+            may_star
+            and item >= 0
+            and shown.items[item, STAR] == pattern[depth, LOW]
+            and shown.items[item, IS_COUNTED] > 0
+            and is_free(shown, place)
+        ):
+            # A protected value does not count: it makes a star no safer.
+            cost = shown.prices[item]
+        if cost < np.inf and not is_same and place // n_columns == event:
+            cost = np.inf
         if spent[depth] + cost < best:
             pattern[depth, PLACE] = place
             spent[depth + 1] = spent[depth] + cost
