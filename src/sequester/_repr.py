@@ -92,7 +92,7 @@ class Card:
         return f'<strong style="color:{color}">{sign}</strong> '
 
 
-class Shown:
+class CardRepr:
     """A value that shows itself as a card, in a terminal and in a notebook."""
 
     __slots__ = ()

@@ -110,8 +110,8 @@ def test_a_series_goes_on_in_parts_and_in_one_file(here, tmp_path):
 
 def test_the_workbench_checks_and_shows_it(here, tmp_path):
     given = (tmp_path, silent, ignore_warning)
-    assert tasks.verify(tasks.Work(*given), release="out/release", original="c.toml")["holds"]
-    shown = tasks.look(tasks.Work(*given), release="out/release", column="ward", value="y")
+    assert tasks.verify(tasks.TaskContext(*given), release="out/release", original="c.toml")["holds"]
+    shown = tasks.look(tasks.TaskContext(*given), release="out/release", column="ward", value="y")
     assert shown["expected"] > 0
     assert "ward" in shown["columns"]
-    assert json.dumps(tasks.changes(tasks.Work(*given), config="c.toml", internal="out/internal"))
+    assert json.dumps(tasks.changes(tasks.TaskContext(*given), config="c.toml", internal="out/internal"))

@@ -21,7 +21,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods.halt.algorithm import rules_of
-from sequester.methods.halt.elimination import Draft, Elimination, LatticeCosts
+from sequester.methods.halt.elimination import Elimination, LatticeCosts, SuppressedNode
 from sequester.methods.halt.extraction import Extraction
 from sequester.methods.halt.histories import QuasiIdentifiers, WeightedRows
 from sequester.methods.halt.method import HALT, GloGen
@@ -216,7 +216,7 @@ def test_hole_1_suppression_can_make_a_channel():
     assert str(channel) == "stay = Long: ill = Cancer for 2 of 3 persons"
     assert len(channels) == 1
     repaired = elimination.repair(drafts[0], float("inf"))
-    assert isinstance(repaired, Draft)
+    assert isinstance(repaired, SuppressedNode)
     assert elimination.recheck(repaired) is None
     assert repaired.loss > drafts[0].loss
 

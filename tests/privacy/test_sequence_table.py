@@ -25,7 +25,7 @@ from sequester.privacy.sequence_table import (
     SUREST,
     VALUE,
     WITH_VALUE,
-    Rows,
+    OwnedRows,
     SequenceTable,
     Views,
 )
@@ -39,7 +39,7 @@ def rows_of(rows, owners=None):
     """Rows as the kernels take them: kinds of events, persons, those with each value, those with any."""
     flat = [kind for kinds, *_ in rows for kind in kinds]
     held = [pair for _, _, values, _ in rows for pair in values.items()]
-    return Rows(
+    return OwnedRows(
         np.array(flat, np.int32),
         np.cumsum([0, *(len(kinds) for kinds, *_ in rows)]).astype(np.int64),
         np.arange(len(rows), dtype=np.int32) if owners is None else np.array(owners, np.int32),

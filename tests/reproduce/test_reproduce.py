@@ -15,7 +15,7 @@ from sequester import reproduce as package
 from sequester.errors import InputError, ParameterError
 from sequester.reproduce import Cell, Claim, Drawing, ExperimentPlan, Paper, Statement, judge
 from sequester.reproduce import reproduce as module
-from sequester.reproduce.reproduce import Grid, draw_svg, reproduce, select_points
+from sequester.reproduce.reproduce import CellStore, draw_svg, reproduce, select_points
 
 DRAWING = Drawing(
     name="figure-1",
@@ -87,28 +87,30 @@ def test_a_grid_that_was_stopped_goes_on_where_it_ended(tmp_path):
     seen = []
     stopped = Counting([1, 2, 3, 4], fails=3)
     with pytest.raises(KeyboardInterrupt):
-        Grid(tmp_path, "about").run(stopped.cells(), lambda fraction, phase: seen.append((fraction, phase)))
+        CellStore(tmp_path, "about").run(
+            stopped.cells(), lambda fraction, phase: seen.append((fraction, phase))
+        )
     assert seen == [(0.0, "squares: x = 1"), (0.25, "squares: x = 2"), (0.5, "squares: x = 3")]
     later = Counting([1, 2, 3, 4])
-    grid = Grid(tmp_path, "about")
+    grid = CellStore(tmp_path, "about")
     table = grid.run(later.cells(), lambda *_: None)["squares"]
     assert (later.runs, grid.n_kept, grid.n_run) == ([3, 4], 2, 2)
     assert table.columns == ["x", "square", "sign"]
     assert table["square"].to_list() == [1, 1, 4, 4, 9, 9, 16, 16]
     other = Counting([1])
-    Grid(tmp_path, "other data").run(other.cells(), lambda *_: None)
+    CellStore(tmp_path, "other data").run(other.cells(), lambda *_: None)
     assert other.runs == [1]
 
 
 def test_cells_must_differ_and_kept_ones_must_be_readable(tmp_path):
     with pytest.raises(ParameterError, match=r"two cells of squares have the same parameters: \{'x': 1\}"):
-        Grid(tmp_path, "about").run(Counting([1, 1]).cells(), lambda *_: None)
+        CellStore(tmp_path, "about").run(Counting([1, 1]).cells(), lambda *_: None)
     assert not any(tmp_path.iterdir()), "before anything runs"
-    Grid(tmp_path, "about").run(Counting([1]).cells(), lambda *_: None)
+    CellStore(tmp_path, "about").run(Counting([1]).cells(), lambda *_: None)
     (kept,) = tmp_path.iterdir()
     kept.write_text("{")
     with pytest.raises(InputError, match="cannot read the finished cell"):
-        Grid(tmp_path, "about").run(Counting([1]).cells(), lambda *_: None)
+        CellStore(tmp_path, "about").run(Counting([1]).cells(), lambda *_: None)
 
 
 def test_tables_figures_and_pages_are_written(tmp_path, paper):

@@ -3,8 +3,8 @@
 from sequester.attacks.attack import attack_tables as attack_tables
 from sequester.attacks.context import hold_out as hold_out
 from sequester.attacks.exposure import AttributeExposure as AttributeExposure
-from sequester.attacks.exposure import Confidence as Confidence
 from sequester.attacks.exposure import Exposure as Exposure
+from sequester.attacks.exposure import InferenceConfidence as InferenceConfidence
 from sequester.attacks.exposure import Pattern as Pattern
 from sequester.attacks.exposure import expose as expose
 from sequester.attacks.exposure import expose_attributes as expose_attributes

@@ -93,7 +93,7 @@ def attack_tables(
     main = main_rounds(model, chosen, known, context)
     rounds = [(kind, size) for kind in chosen for size in known] if thorough else main
     progress(0.0, "attacking")
-    shared = _Shared(context, beyond, model, main, groups, thorough)
+    shared = _AttackRounds(context, beyond, model, main, groups, thorough)
     _read_evidence(shared, [kind for kind, _ in rounds], engine, part(progress, 0.0, 0.2))
     done = engine.map(_attack, rounds, shared=shared, progress=part(progress, 0.2, 0.9), phase="attacking")
     risks = [risk for each in done for risk in each]
@@ -128,7 +128,7 @@ def _contexts(
     return context, prepare(released.with_kept(kept), original.with_kept(kept), **options)
 
 
-class _Shared(NamedTuple):
+class _AttackRounds(NamedTuple):
     """What all rounds of an attack have in common."""
 
     context: AttackContext
@@ -145,7 +145,7 @@ class _Shared(NamedTuple):
 
 
 def _read_evidence(
-    shared: _Shared, kinds: Sequence[KnowledgeKind], engine: Engine, progress: Progress
+    shared: _AttackRounds, kinds: Sequence[KnowledgeKind], engine: Engine, progress: Progress
 ) -> None:
     """Read what adversaries with such knowledge look at, side by side."""
     places = [shared.context] if shared.beyond is shared.context else [shared.context, shared.beyond]
@@ -158,7 +158,7 @@ def _read_evidence(
         )
 
 
-def _attack(chosen: tuple[KnowledgeKind, int], shared: _Shared) -> list[Risk]:
+def _attack(chosen: tuple[KnowledgeKind, int], shared: _AttackRounds) -> list[Risk]:
     """Run the adversaries who know so many items of a kind."""
     kind, size = chosen
     model, thorough = shared.model, shared.thorough

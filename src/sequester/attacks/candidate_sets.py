@@ -298,7 +298,7 @@ def find_candidates(
     mode = _mode_of(knowledge.kind)
     trees = domain.kernel._replace(hidden=domain.starts[:-1].astype(np.int32)) if shown else domain.kernel
     longest = int(np.diff(evidence.histories.offsets).max(initial=0)) if mode == kernels.GAPS else 0
-    shared = _Shared(mode, queries, evidence.histories, trees, targets, longest, len(domain.names))
+    shared = _CountContext(mode, queries, evidence.histories, trees, targets, longest, len(domain.names))
     parts = list(engine.map(_count, engine.split(n_queries), shared=shared))
     answers = np.concatenate([np.zeros((3, 0), np.int64), *(counted for counted, _ in parts)], axis=1)
     own = np.zeros(len(knowledge), np.int64)
@@ -308,7 +308,7 @@ def find_candidates(
     return CandidateSets(sizes=sizes, most=most, at_risk=at_risk, own=np.where(is_possible, own, 0))
 
 
-class _Shared(NamedTuple):
+class _CountContext(NamedTuple):
     """What kernels count in."""
 
     mode: int
@@ -320,7 +320,7 @@ class _Shared(NamedTuple):
     n_values: int
 
 
-def _count(shard: range, shared: _Shared) -> tuple[Counts, Counts]:
+def _count(shard: range, shared: _CountContext) -> tuple[Counts, Counts]:
     """Count who matches the queries of a shard; and, for those who ask them, who has values of their own."""
     queries, targets, n_owners = shared.queries, shared.targets, len(shared.histories.weights)
     here = slice(targets.starts[shard.start], targets.starts[shard.stop])

@@ -45,7 +45,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence(Document):
+class InferenceConfidence(Document):
     """How confident an adversary can become of a protected value of a person who has it."""
 
     targets: int
@@ -76,7 +76,7 @@ class Exposure(Document):
     """Persons with such items that fewer than 5 persons match, themselves included."""
     below_10: Proportion
     """Persons with such items that fewer than 10 persons match, themselves included."""
-    confidence: Confidence | None
+    confidence: InferenceConfidence | None
     """None where nobody has a protected value."""
     worst: tuple[Pattern, ...]
     """Some sets of exactly so many items that leave fewer candidates than smaller sets do; fewest first."""
@@ -265,7 +265,7 @@ def _sum_up(
 
 def _confidence(
     search: CandidateSearch, items: Items, size: int, share: Callable[..., Proportion]
-) -> Confidence:
+) -> InferenceConfidence:
     has, surest = search.has_value, search.surest
     concerned = search.count(has)
     above = [has & (exceeds_share(surest, bound, 1)) for bound in SURE]
@@ -273,7 +273,7 @@ def _confidence(
         share(search.count(mask), concerned, undecided=search.count(has & search.is_cut & ~mask))
         for mask in above
     )
-    return Confidence(
+    return InferenceConfidence(
         targets=concerned,
         base_rate=search.base_rate,
         largest=float(surest[has].max()),

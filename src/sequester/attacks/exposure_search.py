@@ -327,7 +327,7 @@ class CandidateSearch:
             within(1.0, phase)
             yield size
 
-    def _rounds(self, counter: _Counter, size: int) -> Iterator[tuple[float, list[_Part]]]:
+    def _rounds(self, counter: _Counter, size: int) -> Iterator[tuple[float, list[_SearchPart]]]:
         """Cut what open targets have into rounds, by its first item, the rarest first; each twice as large.
 
         Yields how much has been looked at after the round, and its parts.
@@ -403,7 +403,7 @@ class CandidateSearch:
         return _Counter.of(size, units, targets)
 
 
-class _Part(NamedTuple):
+class _SearchPart(NamedTuple):
     """What is counted in one table: the sets that begin with some items, of some rows of targets."""
 
     firsts: range
@@ -419,15 +419,17 @@ class _Better(NamedTuple):
     telling: Codes
 
 
-def _cut(firsts: range, rows: Codes, n_sets: npt.NDArray[np.float64], size: int, n_items: int) -> list[_Part]:
+def _cut(
+    firsts: range, rows: Codes, n_sets: npt.NDArray[np.float64], size: int, n_items: int
+) -> list[_SearchPart]:
     """Cut the rows of targets so that the sets of each part fit into a table."""
     if not len(rows):
         return []
     if min(n_sets.sum(), len(firsts) * float(n_items) ** (size - 1)) <= _ROOM:
-        return [_Part(firsts, rows)]
+        return [_SearchPart(firsts, rows)]
     total = np.cumsum(n_sets)
     cuts = np.searchsorted(total, np.arange(_ROOM, total[-1], _ROOM))
-    return [_Part(firsts, each) for each in np.split(rows, np.unique(cuts)) if len(each)]
+    return [_SearchPart(firsts, each) for each in np.split(rows, np.unique(cuts)) if len(each)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,8 +444,8 @@ class _Counter:
     views: kernel.Views
     targets: SearchRows
     """Rows of targets, who are its owners."""
-    target_rows: kernel.Rows
-    everybody: kernel.Rows
+    target_rows: kernel.OwnedRows
+    everybody: kernel.OwnedRows
     """The rows of everybody."""
     starts: Offsets
     """Item ``i`` is in the rows ``rows[starts[i]:starts[i + 1]]`` of everybody."""
@@ -482,13 +484,13 @@ class _Counter:
             np.append(np.flatnonzero(is_theirs), -1).astype(np.int32),
             kernel.Views(shown, *nothing),
             targets,
-            kernel.Rows(*own, targets.value_offsets, of_targets),
-            kernel.Rows(*everybody, units.value_offsets, of_owners),
+            kernel.OwnedRows(*own, targets.value_offsets, of_targets),
+            kernel.OwnedRows(*everybody, units.value_offsets, of_owners),
             starts,
             rows,
         )
 
-    def count(self, part: _Part, known: kernel.Table) -> _Better:
+    def count(self, part: _SearchPart, known: kernel.Table) -> _Better:
         """Count the sets of a part, and compare them with what is known of its targets."""
         n_values = int(self.everybody.values[:, 0].max(initial=-1)) + 1
         table = SequenceTable(self.views, most=self.size, n_values=n_values, firsts=part.firsts)
@@ -527,7 +529,7 @@ class _Counter:
         )
         return _Better(targets, known, rare, telling)
 
-    def _holders(self, firsts: range) -> kernel.Rows:
+    def _holders(self, firsts: range) -> kernel.OwnedRows:
         """Return the rows of everybody who has one of the first items."""
         is_holder = np.zeros(len(self.everybody.owners), np.bool_)
         is_holder[self.rows[self.starts[firsts.start] : self.starts[firsts.stop]]] = True
@@ -536,13 +538,13 @@ class _Counter:
         return _take(self.everybody, np.flatnonzero(is_holder))
 
 
-def _look(part: _Part, shared: tuple[_Counter, kernel.Table]) -> _Better:
+def _look(part: _SearchPart, shared: tuple[_Counter, kernel.Table]) -> _Better:
     """Return what the sets of a part tell about its targets that is worse than what is known."""
     counter, worst = shared
     return counter.count(part, worst[np.unique(counter.targets.owners[part.rows])])
 
 
-def _take(rows: kernel.Rows, chosen: Codes | Counts) -> kernel.Rows:
+def _take(rows: kernel.OwnedRows, chosen: Codes | Counts) -> kernel.OwnedRows:
     """Return some of the rows; owners keep their numbers."""
     kinds, offsets = gather_rows(rows.kinds, rows.offsets, chosen)
     return rows._replace(kinds=kinds, offsets=offsets, owners=rows.owners[chosen])

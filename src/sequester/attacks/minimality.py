@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.privacy.model import Confidence
+    from sequester.privacy.model import KCModel
     from sequester.privacy.sequence_k import SequenceKAnonymity
 
     Chances = npt.NDArray[np.float64]
@@ -172,7 +172,7 @@ def minimality_risks(worlds: PossibleWorlds, *, kind: str) -> list[Risk]:
     ]
 
 
-def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
+def attack_minimality(model: KCModel, case: Case) -> list[Risk]:
     """Run the minimality attack, on a sample of persons where there are many."""
     protects = any(case.original.histories.protected.values())
     if case.replay is None or not protects or case.original.owners is not None:

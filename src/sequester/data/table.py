@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester._repr import Card, Shown
+from sequester._repr import Card, CardRepr
 from sequester.data.intake import prepare
 from sequester.data.ordering import first_events
 from sequester.data.persons import (
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class EventTable(Shown):
+class EventTable(CardRepr):
     """The events of persons, one row each, and what every column means.
 
     Rows are sorted by person in order of first appearance, then by order or time, then by the tie column,

@@ -45,7 +45,7 @@ for _bit in range(PART_SIZE):
     _RANKS[2**_bit % 67] = _bit  # the powers of two below 2**64 all differ modulo 67
 
 
-class Index(NamedTuple):
+class RowIndex(NamedTuple):
     """Weighted rows, ready to be searched."""
 
     rows: Table
@@ -118,7 +118,7 @@ class Extensions(NamedTuple):
 
 
 @njit
-def mark_rows(items: Codes, offsets: Offsets, index: Index, rank_of: Counts, filled: Counts) -> None:
+def mark_rows(items: Codes, offsets: Offsets, index: RowIndex, rank_of: Counts, filled: Counts) -> None:
     """Fill the masks, marks and holders of an index, which are 0; `filled` begins as its starts."""
     for row in range(offsets.size - 1):
         start, length = offsets[row], offsets[row + 1] - offsets[row]
@@ -171,7 +171,7 @@ def next_place(bits: Counts, start: int, place: int) -> int:
 
 
 @inner
-def project_symbol(symbol: int, index: Index, keep_all: bool, entries: Table) -> tuple[Table, int, int]:
+def project_symbol(symbol: int, index: RowIndex, keep_all: bool, entries: Table) -> tuple[Table, int, int]:
     """Write the projection of a symbol alone; return it with its weight and the number of entries."""
     n_entries, support = 0, 0
     for each in range(index.starts[symbol], index.starts[symbol + 1]):
@@ -190,7 +190,7 @@ def project_symbol(symbol: int, index: Index, keep_all: bool, entries: Table) ->
 
 
 @inner
-def weigh_extensions(index: Index, entries: Table, low: int, high: int, found: Extensions) -> int:
+def weigh_extensions(index: RowIndex, entries: Table, low: int, high: int, found: Extensions) -> int:
     """Add up, symbol by symbol, the weights of the projection's rows that have it ahead, and their entries.
 
     Lists the symbols that were met, and returns their number.
@@ -221,7 +221,7 @@ def weigh_extensions(index: Index, entries: Table, low: int, high: int, found: E
 
 @njit
 def project(
-    index: Index, entries: Table, low: int, high: int, fill_of: Counts, stack: Table, keep_all: bool
+    index: RowIndex, entries: Table, low: int, high: int, fill_of: Counts, stack: Table, keep_all: bool
 ) -> None:
     """Write the projections of all frequent extensions of one projection, whose masks lose the others.
 
@@ -433,7 +433,7 @@ def match_pattern(closing: Closing, row: int, path: Counts, depth: int, within_m
 @njit
 def has_insertion(
     closing: Closing,
-    index: Index,
+    index: RowIndex,
     entries: Table,
     low: int,
     high: int,
@@ -495,7 +495,7 @@ def has_insertion(
 def write_pattern(
     path: Counts,
     depth: int,
-    index: Index | None,
+    index: RowIndex | None,
     entries: Table,
     span: tuple[int, int],
     values: Codes,
@@ -523,7 +523,7 @@ def write_pattern(
 def mine_patterns(
     first: int,
     last: int,
-    index: Index | None,
+    index: RowIndex | None,
     events: Events | None,
     closing: Closing | None,
     limits: Limits,

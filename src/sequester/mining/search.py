@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct
     from sequester.engine import Engine, Progress
-    from sequester.mining._kernels import Index
+    from sequester.mining._kernels import RowIndex
 
     Table = npt.NDArray[np.int64]
 
@@ -182,7 +182,7 @@ class PatternSearch:
     places: Codes | None
     """The number of each item's event within its row, from 0; events that are left out keep theirs. None
     where every item is an event of its own, and gaps do not matter."""
-    index: Index | None
+    index: RowIndex | None
     """The rows as masks, where there are no places."""
 
     @classmethod
@@ -236,7 +236,7 @@ class PatternSearch:
 
 def index_rows(
     items: Codes, offsets: Offsets, weights: Counts, symbols: Codes, symbol_offsets: Offsets, n_symbols: int
-) -> Index:
+) -> RowIndex:
     """Make an index of rows whose different symbols are listed."""
     lengths, sizes = np.diff(offsets), np.diff(symbol_offsets)
     n_parts, n_blocks = -(-sizes // _kernels.PART_SIZE), -(-lengths // _kernels.BLOCK_SIZE)
@@ -244,7 +244,7 @@ def index_rows(
     first_parts = offsets_of(n_parts)
     row, number = owners_of(first_parts), places_of(first_parts)
     starts = offsets_of(np.bincount(symbols, minlength=n_symbols))
-    index = _kernels.Index(
+    index = _kernels.RowIndex(
         np.column_stack([first_parts[:-1], n_parts, sizes, n_blocks, ahead[:-1], bits[:-1]]),
         np.column_stack([row, weights[row], symbol_offsets[row] + _kernels.PART_SIZE * number]),
         symbols,

@@ -13,7 +13,7 @@ from sequester.kernels.shares import exceeds_share
 from sequester.privacy.model import (
     N_WITNESSES,
     NO_BOUND,
-    Confidence,
+    KCModel,
     Verdict,
     in_percent,
     linkage_bound,
@@ -64,7 +64,7 @@ class EquivalenceClass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KCPrivacy(Confidence):
+class KCPrivacy(KCModel):
     """Persons whose quasi-identifiers look alike are at least `k`, and at most `c` of them are at risk.
 
     A class is everybody who shows the same quasi-identifiers in the same events: equally many, one like the
@@ -112,7 +112,7 @@ class KCPrivacy(Confidence):
     """``"any"``: persons with at least one protected value count. ``"each"``: every value by itself."""
 
     def __post_init__(self) -> None:
-        Confidence.__post_init__(self)
+        KCModel.__post_init__(self)
         one_of("reading", self.reading, READINGS)
 
     def bound(self, adversary: AdversaryLike) -> float | None:

@@ -15,7 +15,7 @@ from sequester.privacy.g_sequences import Bounds, GSequences
 from sequester.privacy.model import (
     N_WITNESSES,
     NO_BOUND,
-    Confidence,
+    KCModel,
     Verdict,
     in_percent,
     linkage_bound,
@@ -38,7 +38,7 @@ COVERED = ("ordered", "event", "generalized", "mixed", "demographics", "demograp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KCPPrivacy(Confidence):
+class KCPPrivacy(KCModel):
     """Up to `p` known items of a person match at least `k` persons, and no protected value above `c`.
 
     An item is a value of a quasi-identifier, as it is released or coarser. What is known are items of one
@@ -102,7 +102,7 @@ class KCPPrivacy(Confidence):
     """Values of other sensitive attributes than the one that is to be learned are items."""
 
     def __post_init__(self) -> None:
-        Confidence.__post_init__(self)
+        KCModel.__post_init__(self)
         object.__setattr__(self, "p", at_least("p", self.p, 1))
         one_of("levels", self.levels, LEVELS)
         one_of("stars", self.stars, STARS)

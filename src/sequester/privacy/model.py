@@ -231,7 +231,7 @@ class RecordModel(PrivacyModel, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence:
+class KCModel:
     """Whatever is known matches at least `k` persons, and a share of at most `c` of them is at risk.
 
     What may be known is up to the model; this holds the parameters that a certificate carries, checked,

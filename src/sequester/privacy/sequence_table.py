@@ -49,7 +49,7 @@ largest share of such persons with a protected value of the owner's own, as two 
 number of the sequence. Numbers are 0 where no sequence of the table is worse than what was known."""
 
 
-class Rows(NamedTuple):
+class OwnedRows(NamedTuple):
     """Rows of events, and the owners of rows: how many persons they are, and their protected values."""
 
     kinds: Codes
@@ -79,7 +79,7 @@ class Views(NamedTuple):
     """Number of views that are not used, for each set of used views; the last set is all that have to be."""
 
 
-class Task(NamedTuple):
+class WalkTask(NamedTuple):
     """What a walk does, and with what."""
 
     mode: int
@@ -101,7 +101,7 @@ class Task(NamedTuple):
     """Number of what is held already."""
 
 
-class Scratch(NamedTuple):
+class WalkScratch(NamedTuple):
     """What a walk writes to, beside the nodes and what they hold."""
 
     path: Table
@@ -153,7 +153,9 @@ def _enter(nodes: Table, key: int, name: int, makes_nodes: bool) -> int:
 
 
 @inner
-def _hold(rows: Rows, owner: int, number: int, n_values: int, held: Table, n_held: int) -> tuple[Table, int]:
+def _hold(
+    rows: OwnedRows, owner: int, number: int, n_values: int, held: Table, n_held: int
+) -> tuple[Table, int]:
     """Add an owner's protected values to those of a sequence; return what is held, and its size."""
     for i in range(rows.value_offsets[owner], rows.value_offsets[owner + 1]):
         if 2 * n_held + 2 > held.shape[0]:
@@ -169,7 +171,7 @@ def _hold(rows: Rows, owner: int, number: int, n_values: int, held: Table, n_hel
 
 @inner
 def _compare(
-    rows: Rows, owner: int, number: int, n_values: int, persons: int, held: Table, worst: Table
+    rows: OwnedRows, owner: int, number: int, n_values: int, persons: int, held: Table, worst: Table
 ) -> None:
     """Keep a sequence that fewer persons have than the rarest so far, or that gives a larger share.
 
@@ -343,7 +345,7 @@ def _find_next(
 
 @njit
 def walk_rows(
-    rows: Rows, views: Views, task: Task, nodes: Table, held: Table, scratch: Scratch
+    rows: OwnedRows, views: Views, task: WalkTask, nodes: Table, held: Table, scratch: WalkScratch
 ) -> tuple[Table, Table, int, int]:
     """Walk through every sequence of at most `most` items that uses all views, and do what the task is.
 
@@ -465,9 +467,9 @@ class PersonRows:
             _add_up(rank[group_of[self.values[:, 0]]], self.values[:, 1], self.values[:, 2]),
         )
 
-    def rows(self) -> Rows:
+    def rows(self) -> OwnedRows:
         """Return the rows as a table of sequences reads them."""
-        return Rows(
+        return OwnedRows(
             self.kinds,
             self.offsets,
             np.arange(len(self.persons), dtype=np.int32),
@@ -526,7 +528,7 @@ class SequenceTable:
 
     def walk(
         self,
-        rows: Rows,
+        rows: OwnedRows,
         mode: int,
         *,
         span: range | None = None,
@@ -543,7 +545,7 @@ class SequenceTable:
         self._nodes, self._held, self._n_sequences, self._n_held = walk_rows(
             rows,
             self._views,
-            Task(
+            WalkTask(
                 mode=mode,
                 most=self._most,
                 first_item=self._firsts.start,
@@ -557,7 +559,7 @@ class SequenceTable:
             ),
             self._nodes,
             self._held,
-            Scratch(path, np.zeros(len(self._views.marks), np.int64), worst),
+            WalkScratch(path, np.zeros(len(self._views.marks), np.int64), worst),
         )
         return self._n_sequences >= 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester._repr import Card, Shown
+from sequester._repr import Card, CardRepr
 from sequester.data.roles import nearest_name
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT, as_number
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Opened(Shown):
+class Opened(CardRepr):
     """A release that came from somebody else; its files are those that the certificate lists.
 
     Examples

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sequester._repr import Card, Shown
+from sequester._repr import Card, CardRepr
 from sequester.attacks.risk import percent
 from sequester.data.persons import Persons
 from sequester.data.table import EventTable
@@ -107,7 +107,7 @@ def released_table(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Release(Shown):
+class Release(CardRepr):
     """A release in memory, verified by its model, ready to be written.
 
     Examples

@@ -189,7 +189,7 @@ def reproduce(
     asked = (paper.name, None if data is None else Path(data), design)
     plan = paper.plan(asked[1], design=design)
     write_file(json.dumps(_about(paper)).encode(), folder / ABOUT)
-    grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
+    grid = CellStore(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
     away = None if engine is None else partial(engine.map, _run_cell, shared=asked)
     cells = [cell for cell in plan.cells if grid.has(cell)] if finished else plan.cells
     if not cells:
@@ -243,7 +243,7 @@ def _draw(
 
 
 @dataclass(slots=True)
-class Grid:
+class CellStore:
     """A folder with one file per finished cell, so that a run that was stopped can resume."""
 
     folder: Path

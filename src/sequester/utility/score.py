@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from sequester._repr import Card, Shown, number
+from sequester._repr import Card, CardRepr, number
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
 
@@ -39,7 +39,7 @@ class Score:
 _SHOWN_SCORES = 12
 
 
-class Scores(Shown, dict[str, Score]):
+class Scores(CardRepr, dict[str, Score]):
     """Scores by name; they print as a short table, information loss first.
 
     Examples

@@ -61,7 +61,7 @@ _ALWAYS: Mapping[str, dict[str, Any]] = {"draft": {"force": True}, "inspect": {"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class WorkbenchJob:
     """One run of a task, as it is now."""
 
     id: str
@@ -129,9 +129,9 @@ class Jobs:
         self._cwd = cwd
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._cancelled: dict[str, float] = {}
-        self._finished: dict[str, Job] = {}
+        self._finished: dict[str, WorkbenchJob] = {}
 
-    def start(self, task: str, arguments: Mapping[str, Any]) -> Job:
+    def start(self, task: str, arguments: Mapping[str, Any]) -> WorkbenchJob:
         """Begin a task; one of the same name that runs is cancelled."""
         for running in self.all(task):
             if running.is_running:
@@ -162,7 +162,7 @@ class Jobs:
             self._cancelled[number] = time.monotonic()
             self._running[number].terminate()
 
-    def get(self, number: str) -> Job:
+    def get(self, number: str) -> WorkbenchJob:
         """Return a job as it is now."""
         if number in self._finished:
             return self._finished[number]
@@ -171,12 +171,12 @@ class Jobs:
             self._finished[number] = job
         return job
 
-    def all(self, task: str | None = None) -> list[Job]:
+    def all(self, task: str | None = None) -> list[WorkbenchJob]:
         """List the jobs of a task, or all, from the last one on."""
         found = (self.get(path.name) for path in sorted(self._folders(), reverse=True))
         return [job for job in found if task in (None, job.task)]
 
-    def last(self, task: str, **arguments: object) -> Job | None:
+    def last(self, task: str, **arguments: object) -> WorkbenchJob | None:
         """Return the last job of a task that was called with these arguments, among others."""
         asked = arguments.items()
         return next((job for job in self.all(task) if asked <= job.arguments.items()), None)
@@ -208,17 +208,17 @@ class Jobs:
     def _folders(self) -> list[Path]:
         return [path for path in self.folder.glob("[0-9]*") if (path / JOB).is_file()]
 
-    def _read(self, folder: Path) -> Job:
+    def _read(self, folder: Path) -> WorkbenchJob:
         asked = read_json(folder / JOB)
         known = {"id": folder.name, "folder": folder, **asked}
         if self._is_alive(folder, asked["started"]):
             now = read_json(folder / PROGRESS)
-            return Job(**known, state="running", **{"phase": "starting", **now})
+            return WorkbenchJob(**known, state="running", **{"phase": "starting", **now})
         answer = read_json(folder / ANSWER)
         if answer:
             answer |= {name: tuple(answer.get(name, ())) for name in ("lines", "warnings")}
-            return Job(**known, **answer)
-        return Job(**known, state="cancelled" if (folder / CANCELLED).exists() else "stopped")
+            return WorkbenchJob(**known, **answer)
+        return WorkbenchJob(**known, state="cancelled" if (folder / CANCELLED).exists() else "stopped")
 
     def _is_alive(self, folder: Path, started: float) -> bool:
         number = folder.name
@@ -320,12 +320,12 @@ def main(folder: Path) -> None:
 
 def _run(folder: Path, collected: list[str]) -> dict[str, Any]:
     # Loading takes a while, and may be cancelled.
-    from sequester.workbench.tasks import TASKS, Work  # noqa: PLC0415
+    from sequester.workbench.tasks import TASKS, TaskContext  # noqa: PLC0415
 
     asked = read_json(folder / JOB)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        work = Work(folder, _progress(folder), collected.append)
+        work = TaskContext(folder, _progress(folder), collected.append)
         result = TASKS[asked["task"]](work, **asked["arguments"])
     return {"state": "done", "result": result}
 

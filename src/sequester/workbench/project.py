@@ -27,7 +27,7 @@ from sequester.workflow.config import Config
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sequester.workbench.jobs import Job
+    from sequester.workbench.jobs import WorkbenchJob
 
 
 CONFIG = "release.toml"
@@ -122,7 +122,7 @@ class Project:
         result: dict[str, Any] | None = self.jobs.get(number).result
         return result
 
-    def adopt(self, job: Job) -> None:
+    def adopt(self, job: WorkbenchJob) -> None:
         """Take over a draft: its configuration, unless there is one that it was made for."""
         result = job.result
         if job.arguments["keep"]:
@@ -217,7 +217,7 @@ class Workbench:
         self.project = Project(config)
         self.look_again()
 
-    def choose(self, data: str, **options: str | None) -> Job:
+    def choose(self, data: str, **options: str | None) -> WorkbenchJob:
         """Draft a configuration for data, unless the one that is there is about them."""
         described = self.project.document.get("data", {})
         keep = described.get("path") == data

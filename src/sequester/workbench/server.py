@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from sequester.workbench.jobs import Job
+    from sequester.workbench.jobs import WorkbenchJob
     from sequester.workbench.steps import Step
 
 
@@ -315,7 +315,7 @@ async def _file(bench: Workbench, request: Request) -> Response:
     return FileResponse(pages[name], media_type="text/html", headers={"Content-Security-Policy": _PAGES})
 
 
-def _pages(job: Job, folder: Path) -> dict[str, Path]:
+def _pages(job: WorkbenchJob, folder: Path) -> dict[str, Path]:
     """Return the pages that a job has made, by the names that the workbench has for them."""
     if job.state != "done":
         return {}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Task = Callable[..., Any]
 
 
-class Work(NamedTuple):
+class TaskContext(NamedTuple):
     """What every task is given: its folder, and whom it tells how far it is and what must be known."""
 
     folder: Path
@@ -58,7 +58,7 @@ ROWS = 60
 
 
 def draft(
-    work: Work,
+    work: TaskContext,
     *,
     data: str,
     out: str,
@@ -158,7 +158,7 @@ def _head(frame: pl.DataFrame, rows: int = HEAD) -> dict[str, Any]:
     }
 
 
-def hierarchy(work: Work, *, config: str, attribute: str) -> dict[str, Any]:
+def hierarchy(work: TaskContext, *, config: str, attribute: str) -> dict[str, Any]:
     """Count events and persons under each node of a hierarchy, and say what is wrong with it."""
     from sequester.workflow.hierarchy import lint_hierarchies, show_hierarchy  # noqa: PLC0415
 
@@ -194,14 +194,14 @@ def _nested(counted: HierarchyCounts, node: int, marks: Mapping[str, str], left:
     }
 
 
-def build(work: Work, *, config: str, attribute: str, out: str) -> dict[str, Any]:
+def build(work: TaskContext, *, config: str, attribute: str, out: str) -> dict[str, Any]:
     """Write a hierarchy as an ARX file."""
     from sequester.workflow.hierarchy import build_hierarchy  # noqa: PLC0415  (each job loads what it needs)
 
     return build_hierarchy(config, attribute, out, progress=work.progress, warn=work.warn).to_json()
 
 
-def inspect(work: Work, *, config: str) -> dict[str, Any]:
+def inspect(work: TaskContext, *, config: str) -> dict[str, Any]:
     """Inspect the data: its problems and risks."""
     from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (as above)
 
@@ -214,7 +214,7 @@ def inspect(work: Work, *, config: str) -> dict[str, Any]:
 
 
 def compare(
-    work: Work,
+    work: TaskContext,
     *,
     config: str,
     methods: str,
@@ -301,7 +301,7 @@ def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
     }
 
 
-def changes(work: Work, *, config: str, internal: str) -> dict[str, Any]:
+def changes(work: TaskContext, *, config: str, internal: str) -> dict[str, Any]:
     """Put the first rows of the input beside what has become of them."""
     work.progress(0.0, "reading")
     loaded = Config.load(config)
@@ -339,14 +339,14 @@ def changes(work: Work, *, config: str, internal: str) -> dict[str, Any]:
     }
 
 
-def advise(work: Work, *, config: str, **answers: str) -> dict[str, Any]:
+def advise(work: TaskContext, *, config: str, **answers: str) -> dict[str, Any]:
     """Recommend a method."""
     from sequester.workflow.advise import advise as weigh  # noqa: PLC0415  (each job loads what it needs)
 
     return weigh(config, progress=work.progress, **answers).to_json()  # type: ignore[arg-type]
 
 
-def protect(work: Work, *, config: str, out: str) -> dict[str, Any]:
+def protect(work: TaskContext, *, config: str, out: str) -> dict[str, Any]:
     """Make a release."""
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (as above)
 
@@ -364,7 +364,7 @@ def protect(work: Work, *, config: str, out: str) -> dict[str, Any]:
     }
 
 
-def verify(work: Work, *, release: str, original: str | None = None) -> dict[str, Any]:
+def verify(work: TaskContext, *, release: str, original: str | None = None) -> dict[str, Any]:
     """Check a release by its files."""
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (as above)
 
@@ -372,7 +372,7 @@ def verify(work: Work, *, release: str, original: str | None = None) -> dict[str
 
 
 def look(
-    work: Work,
+    work: TaskContext,
     *,
     release: str,
     column: str = "",

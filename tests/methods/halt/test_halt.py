@@ -330,13 +330,13 @@ def wide(n_columns, n_persons=60):
 )
 def test_the_work_on_many_columns_is_bounded_and_the_promise_is_kept(method, monkeypatch):
     done = []
-    spend = extraction.Work.spend
+    spend = extraction.WorkBudget.spend
 
     def count(work, amount):
         done.append(amount)
         spend(work, amount)
 
-    monkeypatch.setattr(extraction.Work, "spend", count)
+    monkeypatch.setattr(extraction.WorkBudget, "spend", count)
     table = wide(8)
     whole = run(method.thorough(), table, evaluate=False)
     needed = sum(done)

@@ -12,7 +12,7 @@ from sequester.engine import LocalEngine
 from sequester.hierarchies import Hierarchy
 from sequester.methods.halt import _local_kernels as kernel
 from sequester.methods.halt import algorithm, local_rows
-from sequester.methods.halt.extraction import Work
+from sequester.methods.halt.extraction import WorkBudget
 from sequester.methods.halt.method import HALT
 
 SEED = "a sentence that nobody guesses"
@@ -39,10 +39,10 @@ def work(monkeypatch):
     found = []
 
     def begin(most):
-        found.append(Work(most))
+        found.append(WorkBudget(most))
         return found[-1]
 
-    monkeypatch.setattr(algorithm, "Work", begin)
+    monkeypatch.setattr(algorithm, "WorkBudget", begin)
     return found
 
 
@@ -87,7 +87,7 @@ def shown_rows(length):
     items[1:, kernel.IS_COUNTED] = 1
     cells = random.integers(-1, 30, offsets[-1]).astype(np.int32)
     return local_rows.empty_table(
-        kernel.Shown(
+        kernel.CountedRows(
             cells=cells,
             is_locked=np.zeros(len(cells), np.bool_),
             rows=rows,

@@ -12,7 +12,7 @@ from oracles.sequences import is_subsequence, subsequences, support
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 from sequester.methods.ph import _kernels
-from sequester.methods.ph._kernels import Changes, Rows, breaks_rules, count_close, spread_embedding
+from sequester.methods.ph._kernels import Changes, DistinctRows, breaks_rules, count_close, spread_embedding
 from sequester.methods.ph._row_kernels import (
     CURRENT,
     DEMAND,
@@ -24,8 +24,8 @@ from sequester.methods.ph._row_kernels import (
     SUPPORT,
     SYMBOL,
     TRIAL,
-    Task,
-    Work,
+    RowScratch,
+    RowTask,
     contains,
     count_all_ways,
     count_matchings,
@@ -64,7 +64,7 @@ def flat(words):
 def work_of(row, words=(), forbidden=()):
     """Localize a row; return the room to work in, and the task."""
     size = len(row)
-    work = Work(
+    work = RowScratch(
         codes=np.empty((7, size + 4), np.int32),
         following=np.empty((2, (size + 1) * 3), np.int32),
         stack=np.empty((4, 4), np.int64),
@@ -80,7 +80,7 @@ def work_of(row, words=(), forbidden=()):
     n_local = localize(codes(row), 0, size, work)
     n_forbidden = list_possible(table_of(forbidden), work, work.forbidden, work.possible)
     n_possible = list_possible(table_of(words), work, work.local, work.possible)
-    return work, Task(size, n_local, n_possible, n_forbidden, 1, 1)
+    return work, RowTask(size, n_local, n_possible, n_forbidden, 1, 1)
 
 
 def table_of(words):
@@ -260,7 +260,7 @@ def test_bounded_supports_become_those_of_old_and_changed_rows():
     work.hits[0] = node
     none = np.zeros(1, np.int64)
     changes = Changes(none, np.zeros(1), codes("ab.b"), np.array([0, 4]))
-    count_close(trie, work, 1, Rows(rows.items, rows.offsets, np.array([1, 1])), changes, 1)
+    count_close(trie, work, 1, DistinctRows(rows.items, rows.offsets, np.array([1, 1])), changes, 1)
     assert (trie.nodes[node, SUPPORT], trie.nodes[node, FLAGS]) == (2, EXACT)
 
 

@@ -63,7 +63,7 @@ class Clusters(NamedTuple):
     """First events that are never suppressed at random: those that hold attributes of persons."""
 
 
-class Scratch(NamedTuple):
+class AlignmentScratch(NamedTuple):
     """Memory to work in, of a thread's own."""
 
     profile: Codes
@@ -235,7 +235,7 @@ def draw_pairs(
 
 
 @inner
-def pair_events(clusters: Clusters, scratch: Scratch, cluster: int, other: int) -> int:
+def pair_events(clusters: Clusters, scratch: AlignmentScratch, cluster: int, other: int) -> int:
     """Write down which events two clusters as one keep, and count them; the profile is that of the first.
 
     What they save is at the length of the other in the row of the scratch.
@@ -253,7 +253,9 @@ def pair_events(clusters: Clusters, scratch: Scratch, cluster: int, other: int) 
 
 
 @njit
-def count_at_risk(clusters: Clusters, scratch: Scratch, cluster: int, side: int, n_places: int) -> int:
+def count_at_risk(
+    clusters: Clusters, scratch: AlignmentScratch, cluster: int, side: int, n_places: int
+) -> int:
     """Count the persons of a cluster with a value in the events at some places; and tally each value.
 
     The places are those of a `side`; the first ones where that is -1.
@@ -295,7 +297,7 @@ def largest_count(tally: Counts, n_at_risk: int) -> int:
 
 
 @njit
-def finish(clusters: Clusters, scratch: Scratch, cluster: int) -> bool:
+def finish(clusters: Clusters, scratch: AlignmentScratch, cluster: int) -> bool:
     """Declare a cluster finished if it keeps the promise, and return whether it does."""
     state = clusters.state
     allowed = clusters.allowed[state[cluster, COUNTED]]
@@ -325,7 +327,7 @@ def unite(state: Counts, one: int, other: int) -> None:
 
 
 @njit
-def merge(clusters: Clusters, scratch: Scratch, one: int, other: int) -> None:
+def merge(clusters: Clusters, scratch: AlignmentScratch, one: int, other: int) -> None:
     """Make one cluster of two, with the smaller number, `one`; whether it is finished is for the caller."""
     tree, state = clusters.tree, clusters.state
     cells, places = clusters.cells, scratch.places
@@ -360,7 +362,9 @@ def merge(clusters: Clusters, scratch: Scratch, one: int, other: int) -> None:
 
 
 @njit
-def merge_equal(clusters: Clusters, scratch: Scratch, persons: Counts, groups: Codes, begun: Counts) -> None:
+def merge_equal(
+    clusters: Clusters, scratch: AlignmentScratch, persons: Counts, groups: Codes, begun: Counts
+) -> None:
     """Merge persons with equal histories, in order, and begin anew whenever a cluster is finished.
 
     ``begun[group]`` is -1, and has room for the cluster that is not finished. Nothing becomes coarser.
@@ -379,7 +383,7 @@ def merge_equal(clusters: Clusters, scratch: Scratch, persons: Counts, groups: C
 def write_values(
     trial: Clusters,
     alone: Clusters,
-    scratch: Scratch,
+    scratch: AlignmentScratch,
     members: Counts,
     others: Counts,
     first: int,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.methods.cblda._alignment_kernels import Clusters, Scratch
+    from sequester.methods.cblda._alignment_kernels import AlignmentScratch, Clusters
 
     Amounts = npt.NDArray[np.float64]
 
@@ -59,7 +59,7 @@ the most that a cluster is worth."""
 N_COLUMNS = 8
 
 
-class Index(NamedTuple):
+class ClusterIndex(NamedTuple):
     """Boxes around clusters that are alike."""
 
     order: Counts
@@ -79,7 +79,7 @@ class Index(NamedTuple):
 
 @inner
 def write_box(
-    clusters: Clusters, index: Index, low: int, high: int, row: int, n_groups: int
+    clusters: Clusters, index: ClusterIndex, low: int, high: int, row: int, n_groups: int
 ) -> tuple[int, int, int]:
     """Write the box of some clusters; return the event, the quasi-identifier and the node to cut them by.
 
@@ -157,7 +157,9 @@ def cut_in_two(
 
 
 @njit
-def grow_index(clusters: Clusters, index: Index, grown: Counts, n_groups: int, numbers: Counts) -> bool:
+def grow_index(
+    clusters: Clusters, index: ClusterIndex, grown: Counts, n_groups: int, numbers: Counts
+) -> bool:
     """Divide the nodes of an index until each holds few clusters; return whether there was room for all.
 
     ``grown`` has the next node, the nodes and the rows of boxes that there are: with more room it goes on.
@@ -188,7 +190,7 @@ def grow_index(clusters: Clusters, index: Index, grown: Counts, n_groups: int, n
 
 
 @inner
-def stays_private(clusters: Clusters, scratch: Scratch, cluster: int, other: int) -> bool:
+def stays_private(clusters: Clusters, scratch: AlignmentScratch, cluster: int, other: int) -> bool:
     """Return whether two clusters as one keep the promise; the profile is that of the first, and stays so."""
     tree, state = clusters.tree, clusters.state
     cells, profile = clusters.cells, scratch.profile
@@ -211,8 +213,8 @@ def stays_private(clusters: Clusters, scratch: Scratch, cluster: int, other: int
 @inner
 def find_nearest(
     clusters: Clusters,
-    scratch: Scratch,
-    index: Index,
+    scratch: AlignmentScratch,
+    index: ClusterIndex,
     fresh: Counts,
     n_fresh: int,
     cluster: int,
@@ -288,8 +290,8 @@ def find_nearest(
 @njit
 def find_all_nearest(
     clusters: Clusters,
-    scratch: Scratch,
-    index: Index,
+    scratch: AlignmentScratch,
+    index: ClusterIndex,
     fresh: Counts,
     looking: Counts,
     stack: Amounts,
@@ -325,8 +327,8 @@ def replay(state: Counts, nearest: Amounts, winners: Counts, cluster: int) -> No
 @njit
 def advance(
     clusters: Clusters,
-    scratch: Scratch,
-    index: Index,
+    scratch: AlignmentScratch,
+    index: ClusterIndex,
     winners: Counts,
     merges: Counts,
     done: Counts,

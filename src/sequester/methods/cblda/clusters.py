@@ -356,10 +356,10 @@ class Clustering:
         """Events of the longest history."""
         return int(np.diff(self.offsets).max(initial=1))
 
-    def scratch(self) -> kernels.Scratch:
+    def scratch(self) -> kernels.AlignmentScratch:
         """Return memory for a thread to work in."""
         width = 2 * (len(self.trees.names) + self.trees.n_groups)
-        return kernels.Scratch(
+        return kernels.AlignmentScratch(
             profile=np.empty((self.longest, width), np.int32),
             row=np.empty(self.longest + 1, np.int64),
             places=np.empty((2, self.longest), np.int64),
@@ -441,7 +441,7 @@ class Clustering:
         """Add up what is left of all persons of some clusters; the more, the smaller the loss."""
         return int((self.state[clusters, kernels.SIZE] * self.state[clusters, kernels.WORTH_LEFT]).sum())
 
-    def build_index(self, clusters: Counts) -> search.Index:
+    def build_index(self, clusters: Counts) -> search.ClusterIndex:
         """Make an index of some clusters, all of one status, and mark them as known to it.
 
         Waiting clusters are as far apart as merging them adds to the loss, for each factor of their persons
@@ -459,7 +459,7 @@ class Clustering:
         nodes[:n_roots, search.LOW] = begins
         nodes[:n_roots, search.HIGH] = np.append(begins[1:], len(order))[:n_roots]
         boxes = np.empty((int(lengths.sum()) + self.longest, 2 * len(self.trees.names)), np.int32)
-        index = search.Index(order, nodes, boxes, n_roots, self.divisors[status], status)
+        index = search.ClusterIndex(order, nodes, boxes, n_roots, self.divisors[status], status)
         grown = np.array([0, n_roots, 0], np.int64)
         numbers = np.empty((3, len(order)), np.int64)
         while not search.grow_index(self.clusters, index, grown, self.trees.n_groups, numbers):

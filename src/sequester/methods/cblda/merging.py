@@ -106,7 +106,9 @@ def merge_nearest(
     checkpoint.save(name, {"merges": merges[: done[0]]})
 
 
-def _find_all(work: Clustering, index: search.Index, engine: Engine, progress: Progress, phase: str) -> None:
+def _find_all(
+    work: Clustering, index: search.ClusterIndex, engine: Engine, progress: Progress, phase: str
+) -> None:
     """Find the nearest of every waiting cluster; neighbours in the index share what is in the cache."""
     parts = [index.order[shard.start : shard.stop] for shard in engine.split(len(index.order))]
     found = list(engine.map(_find, parts, shared=(work, index), progress=progress, phase=phase))
@@ -117,7 +119,7 @@ def _find_all(work: Clustering, index: search.Index, engine: Engine, progress: P
 
 
 def _find(
-    looking: Counts, shared: tuple[Clustering, search.Index], fresh: Counts = NOBODY
+    looking: Counts, shared: tuple[Clustering, search.ClusterIndex], fresh: Counts = NOBODY
 ) -> tuple[search.Amounts, Counts]:
     """Return the distances and the nearest of some clusters, among those of an index and newer ones."""
     work, index = shared
@@ -354,7 +356,7 @@ class Improvement:
                         }
                 cluster += 1
 
-    def _nearest(self, cluster: int, index: search.Index, fresh: Counts) -> list[int]:
+    def _nearest(self, cluster: int, index: search.ClusterIndex, fresh: Counts) -> list[int]:
         """List the classes to which the members of a class would add the least loss."""
         work, members = self.work, self.members(cluster)
         if len(members) >= MOST_MEMBERS:

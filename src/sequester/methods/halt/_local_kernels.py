@@ -61,7 +61,7 @@ MOST_LINKED = 64
 """An entry is linked to its rows where fewer than so many times k persons show it."""
 
 
-class Shown(NamedTuple):
+class CountedRows(NamedTuple):
     """Rows of cells, and how many persons show each sequence of them.
 
     What is known of rows, items and entries stands side by side, for the cache and because every array makes
@@ -132,7 +132,7 @@ def is_past_pair(past: Past, first: int, second: int, is_same: bool) -> bool:
 
 
 @inner
-def list_choices(shown: Shown, past: Past | None, row: int, cell: int) -> int:
+def list_choices(shown: CountedRows, past: Past | None, row: int, cell: int) -> int:
     """List the choices of cells of a row, or only those with a cell and what they extend; return how many.
 
     All that end in a new cell are listed, and what they extend, where `cell` is -1. Those that are asked for
@@ -186,7 +186,7 @@ def list_choices(shown: Shown, past: Past | None, row: int, cell: int) -> int:
 
 
 @inner
-def _note_fallen(shown: Shown, entry: int) -> None:
+def _note_fallen(shown: CountedRows, entry: int) -> None:
     """Note that an entry became rare with its rarest item, which few rows have beside those that show it.
 
     Rows that it is linked to are noted, too.
@@ -208,7 +208,7 @@ def _note_fallen(shown: Shown, entry: int) -> None:
 
 
 @inner
-def _link(shown: Shown, row: int, entry: int) -> None:
+def _link(shown: CountedRows, row: int, entry: int) -> None:
     """Link an entry to a row, once at a time of the clock, unless many persons show it or none fits."""
     entries, links, n_links = shown.entries, shown.links, shown.state[LINKS]
     if entries[entry, LINK] == UNLINKED or entries[entry, STAMP] == shown.state[CLOCK]:
@@ -223,7 +223,7 @@ def _link(shown: Shown, row: int, entry: int) -> None:
 
 
 @inner
-def tally(shown: Shown, past: Past | None, row: int, change: int) -> None:
+def tally(shown: CountedRows, past: Past | None, row: int, change: int) -> None:
     """Add a row's persons, times `change`, to everything that the row shows, once each."""
     n_choices, choices, entries = list_choices(shown, past, row, np.int64(-1)), shown.choices, shown.entries
     shown.state[CLOCK] += 1
@@ -240,7 +240,7 @@ def tally(shown: Shown, past: Past | None, row: int, change: int) -> None:
 
 @inner
 def price_match(
-    shown: Shown,
+    shown: CountedRows,
     row: int,
     stop: int,
     pattern: Counts,
@@ -294,7 +294,7 @@ def price_match(
 
 
 @inner
-def _look_up(shown: Shown, past: Past, entry: int) -> None:
+def _look_up(shown: CountedRows, past: Past, entry: int) -> None:
     """Count so many persons for an entry that the past shows that it is never rare; once."""
     if past.is_looked_up[entry] or past.rows.size == 0:
         return
@@ -323,7 +323,7 @@ def _look_up(shown: Shown, past: Past, entry: int) -> None:
 
 
 @inner
-def count_persons(shown: Shown, past: Past | None, entry: int) -> int:
+def count_persons(shown: CountedRows, past: Past | None, entry: int) -> int:
     """Return how many persons show an entry; where the past shows it, so many that it is never rare."""
     if past is not None and shown.entries[entry, COUNT] < shown.k:
         _look_up(shown, past, entry)
@@ -331,7 +331,7 @@ def count_persons(shown: Shown, past: Past | None, entry: int) -> int:
 
 
 @inner
-def has_room(shown: Shown, row: int) -> bool:
+def has_room(shown: CountedRows, row: int) -> bool:
     """Return whether all that a row may show fits into the table."""
     n_cells, total, ways = shown.rows[row + 1, FIRST] - shown.rows[row, FIRST], 1, 1.0
     for size in range(shown.length):
@@ -343,7 +343,7 @@ def has_room(shown: Shown, row: int) -> bool:
 
 
 @njit
-def count_rows(shown: Shown, past: Past | None, first: int, stop: int, change: int) -> int:
+def count_rows(shown: CountedRows, past: Past | None, first: int, stop: int, change: int) -> int:
     """Add the persons of rows, times `change`, to what they show; return the row that has no room."""
     for row in range(first, stop):
         if not has_room(shown, row):
@@ -353,7 +353,7 @@ def count_rows(shown: Shown, past: Past | None, first: int, stop: int, change: i
 
 
 @njit
-def count_apart(shown: Shown, first: int, stop: int, base: int, ends: Counts) -> int:
+def count_apart(shown: CountedRows, first: int, stop: int, base: int, ends: Counts) -> int:
     """Count rows that begin at a row `base`, and write down the entries in use after each.
 
     Returns the row that has no room.
@@ -367,7 +367,7 @@ def count_apart(shown: Shown, first: int, stop: int, base: int, ends: Counts) ->
 
 
 @njit
-def merge_entries(shown: Shown, found: Counts, numbers: Counts) -> None:
+def merge_entries(shown: CountedRows, found: Counts, numbers: Counts) -> None:
     """Add entries that were counted apart, a key and persons each, and write down which they are here.
 
     Entries that are new here follow each other as they do there. Requires room.
@@ -386,7 +386,7 @@ def merge_entries(shown: Shown, found: Counts, numbers: Counts) -> None:
 
 
 @njit
-def find_links(shown: Shown, first: int, stop: int, is_fine: Mask, found: Codes) -> tuple[Codes, int]:
+def find_links(shown: CountedRows, first: int, stop: int, is_fine: Mask, found: Codes) -> tuple[Codes, int]:
     """Mark the rows, from one up to another, in which nothing is rare, and list what is to be linked to them.
 
     Changes no entry. Returns pairs of a row and an entry, one after the other, and how many numbers they are.
@@ -409,7 +409,7 @@ def find_links(shown: Shown, first: int, stop: int, is_fine: Mask, found: Codes)
 
 
 @njit
-def link_found(shown: Shown, found: Codes) -> None:
+def link_found(shown: CountedRows, found: Codes) -> None:
     """Link rows to entries as they were listed."""
     for i in range(0, found.size, 2):
         if i == 0 or found[i] != found[i - 2]:
@@ -418,14 +418,14 @@ def link_found(shown: Shown, found: Codes) -> None:
 
 
 @inner
-def is_free(shown: Shown, place: int) -> bool:
+def is_free(shown: CountedRows, place: int) -> bool:
     """Return whether a cell may still be suppressed."""
     item = shown.cells[place]
     return bool(item >= 0 and shown.items[item, STAR] != item and not shown.is_locked[place])
 
 
 @inner
-def is_safe(shown: Shown, row: int, looked_at: int) -> bool:
+def is_safe(shown: CountedRows, row: int, looked_at: int) -> bool:
     """Return whether nothing in a row can have become rare since it was last looked at.
 
     `looked_at` is the field that says when: without stars, with all, or with links.
@@ -441,7 +441,7 @@ def is_safe(shown: Shown, row: int, looked_at: int) -> bool:
 
 
 @inner
-def _count_choices(shown: Shown, row: int) -> int:
+def _count_choices(shown: CountedRows, row: int) -> int:
     """Return how many choices of cells a row has, without a past."""
     n_cells, ways, total = 0, 1, 0
     for place in range(shown.rows[row, FIRST], shown.rows[row + 1, FIRST]):
@@ -456,7 +456,7 @@ def _count_choices(shown: Shown, row: int) -> int:
 
 @inner
 def _collect(
-    shown: Shown, past: Past | None, row: int, with_stars: bool, rare: Counts, unbreakable: Counts
+    shown: CountedRows, past: Past | None, row: int, with_stars: bool, rare: Counts, unbreakable: Counts
 ) -> int:
     """List the choices of cells of a row that too few persons show; return how many.
 
@@ -507,7 +507,7 @@ def _collect(
 
 @inner
 def _cover(
-    shown: Shown, row: int, rare: Counts, n_rare: int, power: float, scores: Counts, picks: Counts
+    shown: CountedRows, row: int, rare: Counts, n_rare: int, power: float, scores: Counts, picks: Counts
 ) -> None:
     """Pick cells of a row until every listed choice has one; each time the one in most of them per price.
 
@@ -546,7 +546,7 @@ def _cover(
 
 
 @inner
-def _suppress_picks(shown: Shown, past: Past | None, row: int, picks: Counts, first_pick: int) -> None:
+def _suppress_picks(shown: CountedRows, past: Past | None, row: int, picks: Counts, first_pick: int) -> None:
     """Suppress the cells of a row that were picked last, and count the row anew."""
     n_picks = shown.state[PICKS]
     for i in range(first_pick, n_picks):
@@ -565,7 +565,7 @@ def _suppress_picks(shown: Shown, past: Past | None, row: int, picks: Counts, fi
 
 @njit
 def sweep(
-    shown: Shown,
+    shown: CountedRows,
     past: Past | None,
     rows: Counts,
     with_stars: bool,

@@ -30,8 +30,8 @@ from sequester.methods.halt._local_kernels import (
     STAR,
     TIMES,
     WEIGHT,
+    CountedRows,
     Past,
-    Shown,
     count_persons,
     find_slot,
     has_room,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @inner
-def _may_match(shown: Shown, row: int, pattern: Counts, may_star: bool) -> bool:
+def _may_match(shown: CountedRows, row: int, pattern: Counts, may_star: bool) -> bool:
     """Return whether a row has a cell for every item of a pattern, in any order: quicker than to match it."""
     for j in range(pattern.shape[0]):
         low, high = pattern[j, LOW], pattern[j, HIGH]
@@ -66,7 +66,7 @@ def _may_match(shown: Shown, row: int, pattern: Counts, may_star: bool) -> bool:
 
 @njit
 def price_rows(
-    shown: Shown,
+    shown: CountedRows,
     pattern: Counts,
     may_star: bool,
     most: int,
@@ -97,7 +97,7 @@ def price_rows(
 
 
 @inner
-def _exchange(shown: Shown, past: Past | None, row: int, place: int, item: int, change: int) -> bool:
+def _exchange(shown: CountedRows, past: Past | None, row: int, place: int, item: int, change: int) -> bool:
     """Let a cell show an item, and add the choices with it `change` times to what the row shows.
 
     Where `change` is 0, returns whether enough persons show each of them, or nobody.
@@ -120,7 +120,7 @@ def _exchange(shown: Shown, past: Past | None, row: int, place: int, item: int, 
 
 
 @inner
-def _count_times(shown: Shown, past: Past | None, row: int) -> None:
+def _count_times(shown: CountedRows, past: Past | None, row: int) -> None:
     """Count how often a row shows each of its choices."""
     n_choices, choices, entries = list_choices(shown, past, row, np.int64(-1)), shown.choices, shown.entries
     shown.state[CLOCK] += 1
@@ -134,7 +134,7 @@ def _count_times(shown: Shown, past: Past | None, row: int) -> None:
 
 
 @inner
-def _find_pair(shown: Shown, past: Past | None, first: int, second: int, is_same: int) -> int:
+def _find_pair(shown: CountedRows, past: Past | None, first: int, second: int, is_same: int) -> int:
     """Return how many persons show two items one after the other, or in the same event; 0 where unknown."""
     if past is not None and is_past_pair(past, first, second, is_same):
         return int(shown.k)
@@ -146,7 +146,7 @@ def _find_pair(shown: Shown, past: Past | None, first: int, second: int, is_same
 
 
 @inner
-def _may_return(shown: Shown, past: Past | None, row: int, place: int, item: int) -> bool:
+def _may_return(shown: CountedRows, past: Past | None, row: int, place: int, item: int) -> bool:
     """Return whether an item may be shown again as far as pairs say: quicker than to try it."""
     if shown.length == 1:
         return True
@@ -163,7 +163,7 @@ def _may_return(shown: Shown, past: Past | None, row: int, place: int, item: int
 
 @njit
 def restore_cells(
-    shown: Shown, past: Past | None, rows: Counts, places: Counts, items: Codes, is_restored: Mask
+    shown: CountedRows, past: Past | None, rows: Counts, places: Counts, items: Codes, is_restored: Mask
 ) -> None:
     """Show suppressed cells again, one after the other, wherever nothing becomes rare by that."""
     counted = -1
@@ -204,7 +204,7 @@ def mark_pairs(cells: Codes, offsets: Offsets, first_new: Counts, n_columns: int
 
 
 @njit
-def cut_row(shown: Shown, past: Past, row: int, place: int) -> None:
+def cut_row(shown: CountedRows, past: Past, row: int, place: int) -> None:
     """Show nothing of a row from the event of a cell on, and count the row anew."""
     tally(shown, past, row, np.int64(-1))
     for at in range(place - place % shown.n_columns, shown.rows[row + 1, FIRST]):
@@ -214,7 +214,7 @@ def cut_row(shown: Shown, past: Past, row: int, place: int) -> None:
 
 
 @njit
-def cut_rare(shown: Shown, past: Past, n_rows: int, places: Counts, causes: Counts) -> int:
+def cut_rare(shown: CountedRows, past: Past, n_rows: int, places: Counts, causes: Counts) -> int:
     """Cut each of the first rows where it first completes what too few persons show; return how many.
 
     Writes the cell at which a row is cut, and the entry that it is cut for.

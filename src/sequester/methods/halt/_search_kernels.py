@@ -57,7 +57,7 @@ MOST_CELLS = 1 << 20
 _exceeds_share = njit(exceeds_share)
 
 
-class Rows(NamedTuple):
+class HistoryRows(NamedTuple):
     """The histories to search."""
 
     records: Codes
@@ -101,7 +101,7 @@ class Known(NamedTuple):
     """Members of lower number have no fresh item. Only sequences with a fresh item are searched."""
 
 
-class Scratch(NamedTuple):
+class SearchScratch(NamedTuple):
     """What the walk writes to."""
 
     path: Counts
@@ -226,7 +226,9 @@ def _look_at(path: Counts, depth: int, items: Codes, columns: Codes, look: Codes
 
 
 @inner
-def _visit_ways(rows: Rows, events: Codes, low: int, high: int, scratch: Scratch, counts_values: bool) -> int:
+def _visit_ways(
+    rows: HistoryRows, events: Codes, low: int, high: int, scratch: SearchScratch, counts_values: bool
+) -> int:
     """Weigh the rows behind each way to go on from the events ``events[low:high]``; return how many ways.
 
     With `counts_values` count, for ways that have a slot, the persons with each protected value instead.
@@ -259,7 +261,7 @@ def _visit_ways(rows: Rows, events: Codes, low: int, high: int, scratch: Scratch
 
 
 @inner
-def _visit(rows: Rows, ways: Counts, cells: Counts, way: int, row: int, weight: int) -> bool:
+def _visit(rows: HistoryRows, ways: Counts, cells: Counts, way: int, row: int, weight: int) -> bool:
     """Add the weight of a row to a way, or its protected values for a weight below 0; once.
 
     Returns whether the way is weighed for the first time.
@@ -279,7 +281,7 @@ def _visit(rows: Rows, ways: Counts, cells: Counts, way: int, row: int, weight: 
 
 @inner
 def _list_events(
-    rows: Rows,
+    rows: HistoryRows,
     events: Codes,
     low: int,
     high: int,
@@ -332,7 +334,7 @@ def _list_event(event: int, way: int, events: Codes, ways: Counts, is_filling: b
 
 @inner
 def _list_children(
-    rows: Rows, alphabet: Alphabet, known: Known, scratch: Scratch, events: Codes, depth: int
+    rows: HistoryRows, alphabet: Alphabet, known: Known, scratch: SearchScratch, events: Codes, depth: int
 ) -> Codes:
     """Have the open sequences wait that are one item longer than the path; return the buffer of events.
 
@@ -378,7 +380,14 @@ def _list_children(
 
 @inner
 def _find_values(
-    rows: Rows, scratch: Scratch, events: Codes, low: int, high: int, n_kept: int, k: int, c: float
+    rows: HistoryRows,
+    scratch: SearchScratch,
+    events: Codes,
+    low: int,
+    high: int,
+    n_kept: int,
+    k: int,
+    c: float,
 ) -> None:
     """Find for each way that is kept the protected value that it tells, and the persons who have it."""
     ways, touched, cells = scratch.ways, scratch.touched, scratch.cells
@@ -442,10 +451,10 @@ def _write(
 
 @inner
 def _judge(
-    rows: Rows,
+    rows: HistoryRows,
     alphabet: Alphabet,
     known: Known,
-    scratch: Scratch,
+    scratch: SearchScratch,
     events: Codes,
     depth: int,
     k: int,
@@ -489,10 +498,10 @@ def _judge(
 
 @njit
 def search_channels(
-    rows: Rows,
+    rows: HistoryRows,
     alphabet: Alphabet,
     known: Known,
-    scratch: Scratch,
+    scratch: SearchScratch,
     k: int,
     c: float,
     first: int,

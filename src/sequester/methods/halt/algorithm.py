@@ -19,7 +19,7 @@ from sequester.methods.halt.elimination import (
     Obstacle,
     ValueRules,
 )
-from sequester.methods.halt.extraction import Extraction, Work
+from sequester.methods.halt.extraction import Extraction, WorkBudget
 from sequester.methods.halt.histories import HIDDEN, QuasiIdentifiers, Target, WeightedRows
 from sequester.methods.halt.lattice_search import LatticeSearch, Workload
 from sequester.methods.halt.local import LocalElimination
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.continuation import Continuation
-    from sequester.methods.halt.elimination import Draft, NodePricing
+    from sequester.methods.halt.elimination import NodePricing, SuppressedNode
     from sequester.methods.halt.local import LocalDraft
     from sequester.methods.halt.method import KCPMethod
     from sequester.methods.halt.signature_rows import Thresholds
@@ -47,7 +47,7 @@ class BestNode:
 
     is_kept: Mask
     """Person to whether they are released."""
-    draft: Draft | LocalDraft
+    draft: SuppressedNode | LocalDraft
     """The levels, and what is suppressed."""
     elimination: NodePricing[Any] | Continuation
     """What the draft was made with."""
@@ -101,7 +101,7 @@ def solve(
         suppress=suppression is not None,
         stars=method.counts_stars,
     )
-    work = Work(math.inf if thorough else workload.most_cells(local=suppression == "local"))
+    work = WorkBudget(math.inf if thorough else workload.most_cells(local=suppression == "local"))
     targets = targets_of(table, quasi, histories) if sensitive_known else ()
 
     def look(other: Thresholds, allowed: ValueRules, progress: Progress) -> LatticeSearch[Any]:

@@ -23,7 +23,7 @@ from sequester.methods.halt import _match_kernels as kernel
 from sequester.methods.halt._local_kernels import Past
 from sequester.methods.halt.arrivals import accumulate
 from sequester.methods.halt.elimination import StepProgress
-from sequester.methods.halt.extraction import Cause, Channels, Extraction, TooMuchError, Work
+from sequester.methods.halt.extraction import Cause, Channels, Extraction, TooMuchError, WorkBudget
 from sequester.methods.halt.histories import RowOwners
 from sequester.methods.halt.local import LocalDraft
 from sequester.methods.halt.local_rows import LocalRows
@@ -167,7 +167,7 @@ class Continuation:
             stars=stars,
             k=method.k,
             p=method.p,
-            work=Work(),
+            work=WorkBudget(),
             starts=table.starts,
         )
         # New persons count only as long as something of them is shown.

@@ -193,7 +193,7 @@ class Suppression(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class SuppressedNode:
     """A lattice node with what has to be suppressed in it."""
 
     node: Signature
@@ -205,10 +205,10 @@ class Draft:
     suppressions: tuple[Suppression, ...] = ()
     """What was suppressed, in the order in which it was decided."""
 
-    def joined(self, other: Draft) -> Draft:
+    def joined(self, other: SuppressedNode) -> SuppressedNode:
         """Return the node with what is suppressed here and there."""
         is_suppressed = self.is_suppressed | other.is_suppressed
-        return Draft(self.node, self.costs, is_suppressed, (*self.suppressions, *other.suppressions))
+        return SuppressedNode(self.node, self.costs, is_suppressed, (*self.suppressions, *other.suppressions))
 
     @cached_property
     def loss(self) -> float:
@@ -226,7 +226,7 @@ class Obstacle:
     """There was more to count than is allowed, or than there is room for."""
 
 
-D = TypeVar("D", Draft, "LocalDraft")
+D = TypeVar("D", SuppressedNode, "LocalDraft")
 
 
 class NodePricing(ABC, Generic[D]):
@@ -263,7 +263,7 @@ class NodePricing(ABC, Generic[D]):
         """Return whether a column of a draft shows nothing at all."""
 
 
-class Elimination(NodePricing[Draft]):
+class Elimination(NodePricing[SuppressedNode]):
     """Breaks channels by suppressing values wherever they stand."""
 
     def __init__(
@@ -285,7 +285,7 @@ class Elimination(NodePricing[Draft]):
             for cells, column in zip(histories.cells.T, self.quasi.columns, strict=True)
         ]
 
-    def is_blank(self, draft: Draft, q: int) -> bool:
+    def is_blank(self, draft: SuppressedNode, q: int) -> bool:
         """Return whether all values of a column are suppressed."""
         first = self.quasi.columns[q].first
         return bool(draft.is_suppressed[draft.costs.starts[first] : draft.costs.stops[first]].all())
@@ -302,7 +302,9 @@ class Elimination(NodePricing[Draft]):
         known = Channels.join(self.extraction.known(node))
         return self._bound_cost(known, costs, costs.costs.copy(), float("inf"))
 
-    def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
+    def draft(
+        self, node: Signature, enough: float, *, progress: Progress = silent
+    ) -> SuppressedNode | Obstacle:
         """Suppress what breaks all channels of the original that can be seen in the release of a node."""
         costs = self.costs.at(node)
         left = costs.costs.copy()
@@ -323,12 +325,14 @@ class Elimination(NodePricing[Draft]):
                 new = next(layers, None)
             except TooMuchError:
                 return Obstacle(too_much=True)
-        draft = Draft(node, costs, np.zeros(len(costs.numbers), np.bool_))
+        draft = SuppressedNode(node, costs, np.zeros(len(costs.numbers), np.bool_))
         channels = Channels.join(found)
         self.extraction.work.spend(DRAFT * len(self.quasi) + channels.items.size)
         return self._suppress(draft, channels) if len(channels) else draft
 
-    def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
+    def repair(
+        self, draft: SuppressedNode, enough: float, *, progress: Progress = silent
+    ) -> SuppressedNode | Obstacle:
         """Look again at what would be released, and suppress further until no channel is left.
 
         Suppression can make a channel: a coarse item loses those who diluted it, and a star may be unique.
@@ -347,7 +351,7 @@ class Elimination(NodePricing[Draft]):
             draft = after
         return Obstacle()
 
-    def recheck(self, draft: Draft, *, progress: Progress = silent) -> Channels | None:
+    def recheck(self, draft: SuppressedNode, *, progress: Progress = silent) -> Channels | None:
         """Find the channels of what would be released, none where it is private.
 
         Only g-sequences with a *fresh* item are counted: a star, or an item with a suppressed value below it.
@@ -385,7 +389,7 @@ class Elimination(NodePricing[Draft]):
         self._private = shown, extraction.mined
         return None
 
-    def released(self, draft: Draft) -> list[Codes]:
+    def released(self, draft: SuppressedNode) -> list[Codes]:
         """Return, per quasi-identifier, what is released of each node; the star for nothing."""
         hidden = np.zeros(self.quasi.n_items, np.bool_)
         hidden[draft.costs.numbers[draft.is_suppressed]] = True
@@ -396,7 +400,7 @@ class Elimination(NodePricing[Draft]):
             shown.append(nodes)
         return shown
 
-    def count_persons(self, draft: Draft) -> Counts:
+    def count_persons(self, draft: SuppressedNode) -> Counts:
         """Count for each item the persons who have it in the release of a node, nothing suppressed."""
         return self._histories.count_items(draft.node, self.quasi)
 
@@ -404,7 +408,7 @@ class Elimination(NodePricing[Draft]):
         ends = self.quasi.ends
         return float(_kernels.bound_cost(channels.items, ends, costs.starts, costs.stops, left, enough))
 
-    def _shown(self, draft: Draft) -> tuple[list[Codes], Mask]:
+    def _shown(self, draft: SuppressedNode) -> tuple[list[Codes], Mask]:
         """Return what can be known of each released cell, and which items are fresh."""
         is_fresh = np.zeros(self.quasi.n_items, np.bool_)
         for number in draft.costs.numbers[draft.is_suppressed].tolist():
@@ -442,8 +446,8 @@ class Elimination(NodePricing[Draft]):
         return is_changed
 
     def _suppress(
-        self, draft: Draft, channels: Channels, growths: Mapping[int, Counts] | None = None
-    ) -> Draft | Obstacle:
+        self, draft: SuppressedNode, channels: Channels, growths: Mapping[int, Counts] | None = None
+    ) -> SuppressedNode | Obstacle:
         """Suppress the items that break most channels for their price, until all are broken.
 
         `growths` leads from stars to the released values that may join them; where it is given, whole columns
@@ -482,7 +486,7 @@ class Elimination(NodePricing[Draft]):
         if (is_suppressed == draft.is_suppressed).all():
             # Stars of a column that shows nothing else than protected values.
             return Obstacle(channels.cause(suppressions[0].row))
-        return Draft(draft.node, costs, is_suppressed, (*draft.suppressions, *suppressions))
+        return SuppressedNode(draft.node, costs, is_suppressed, (*draft.suppressions, *suppressions))
 
     def _pick_items(
         self, items: Codes, parents: Codes, prices: Amounts, is_allowed: Mask
@@ -503,7 +507,7 @@ class Elimination(NodePricing[Draft]):
         )
         return [(item, row) for item, row in picks[:n_picks].tolist()]
 
-    def _growths(self, draft: Draft) -> dict[int, Counts]:
+    def _growths(self, draft: SuppressedNode) -> dict[int, Counts]:
         """Return for each star the cheapest values that at least double its persons when they join it.
 
         Protected values join it last: they make it no safer.
@@ -544,9 +548,11 @@ class JointElimination(Elimination):
         """Return a loss that neither the node nor any finer one stays below, by the channels known so far."""
         return max(part.floor(node) for part in self._parts)
 
-    def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
+    def draft(
+        self, node: Signature, enough: float, *, progress: Progress = silent
+    ) -> SuppressedNode | Obstacle:
         """Suppress what breaks the channels of all of them."""
-        draft: Draft | None = None
+        draft: SuppressedNode | None = None
         for each in self._parts:
             found = each.draft(node, enough, progress=progress)
             if isinstance(found, Obstacle):
@@ -556,7 +562,9 @@ class JointElimination(Elimination):
                 return Obstacle()
         return Obstacle() if draft is None else draft
 
-    def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
+    def repair(
+        self, draft: SuppressedNode, enough: float, *, progress: Progress = silent
+    ) -> SuppressedNode | Obstacle:
         """Look again at what would be released, until none of them finds a channel."""
         steps = StepProgress(progress)
         n_done, place = 0, 0

@@ -112,7 +112,7 @@ class TooMuchError(Exception):
 
 
 @dataclass(slots=True)
-class Work:
+class WorkBudget:
     """What was done so far, in cells that were looked at, and how much may be done.
 
     It does not depend on threads, so that the same search always stops at the same place.
@@ -244,7 +244,7 @@ class Extraction:
         thresholds: Thresholds,
         engine: Engine,
         *,
-        work: Work | None = None,
+        work: WorkBudget | None = None,
         below: Mined | None = None,
         is_fresh: Mask | None = None,
     ) -> None:
@@ -264,7 +264,7 @@ class Extraction:
         self._open = OpenSequences(quasi.groups)
         self._is_open: Mask = np.zeros(quasi.n_items, np.bool_)
         self._is_fresh: Mask = np.ones(quasi.n_items, np.bool_)
-        self.work = Work() if work is None else work
+        self.work = WorkBudget() if work is None else work
         if below is not None and is_fresh is not None:
             self._open = below.open.with_fresh(is_fresh)
             self._is_open = below.is_open & ~is_fresh

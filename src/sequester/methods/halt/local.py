@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.elimination import LatticeCosts, ValueRules
-    from sequester.methods.halt.extraction import Cause, Work
+    from sequester.methods.halt.extraction import Cause, WorkBudget
     from sequester.methods.halt.histories import QuasiIdentifiers, Signature, Target, WeightedRows
     from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.model import Channel
@@ -75,7 +75,7 @@ class LocalElimination(NodePricing[LocalDraft]):
         costs: LatticeCosts,
         rules: ValueRules,
         engine: Engine,
-        work: Work,
+        work: WorkBudget,
         targets: Sequence[Target] = (),
     ) -> None:
         """Work on histories, one per person, and not more than `work` allows.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.engine import Engine
-    from sequester.methods.halt.extraction import Work
+    from sequester.methods.halt.extraction import WorkBudget
     from sequester.methods.halt.histories import QuasiIdentifiers, RowOwners, Signature
 
     Amounts = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ def engine_for(engine: Engine, n_choices: int) -> Engine | None:
     return None if isinstance(engine, LocalEngine) and engine.n_threads == 1 else engine
 
 
-def empty_table(shown: kernel.Shown) -> kernel.Shown:
+def empty_table(shown: kernel.CountedRows) -> kernel.CountedRows:
     """Return rows with an empty table of entries of its own."""
     state = np.zeros(kernel.N_STATE, np.int64)
     state[[kernel.ENTRIES, kernel.LINKS]] = 1
@@ -78,7 +78,7 @@ def empty_table(shown: kernel.Shown) -> kernel.Shown:
     )
 
 
-def with_entries(shown: kernel.Shown, n_entries: int) -> kernel.Shown:
+def with_entries(shown: kernel.CountedRows, n_entries: int) -> kernel.CountedRows:
     """Return the table with room for so many entries."""
     n_used = int(shown.state[kernel.ENTRIES])
     entries = np.zeros((n_entries, kernel.N_FIELDS), np.int64)
@@ -88,7 +88,7 @@ def with_entries(shown: kernel.Shown, n_entries: int) -> kernel.Shown:
     return shown._replace(slots=slots, entries=entries)
 
 
-def with_room(shown: kernel.Shown, n_cells: int, *, grow: bool = False) -> kernel.Shown:
+def with_room(shown: kernel.CountedRows, n_cells: int, *, grow: bool = False) -> kernel.CountedRows:
     """Return the table with room for one row of so many cells; at least twice as much with `grow`.
 
     Raises
@@ -107,7 +107,9 @@ def with_room(shown: kernel.Shown, n_cells: int, *, grow: bool = False) -> kerne
     return shown
 
 
-def count_in_parts(shown: kernel.Shown, parts: list[range], engine: Engine) -> kernel.Shown | None:
+def count_in_parts(
+    shown: kernel.CountedRows, parts: list[range], engine: Engine
+) -> kernel.CountedRows | None:
     """Count all rows; return None where there is no room.
 
     The table is the one of counting one row after the other: entries are numbered by the first row that shows
@@ -138,7 +140,7 @@ def count_in_parts(shown: kernel.Shown, parts: list[range], engine: Engine) -> k
     return table._replace(choices=np.empty((n_choices, kernel.N_CHOICE_FIELDS), np.int64))
 
 
-def _find_room(shown: kernel.Shown, n_before: Counts) -> tuple[int, int] | None:
+def _find_room(shown: kernel.CountedRows, n_before: Counts) -> tuple[int, int] | None:
     """Return the room for entries and choices when rows are counted one after the other, None for too much.
 
     `n_before` leads from a row to the entries in use before it.
@@ -155,7 +157,7 @@ def _find_room(shown: kernel.Shown, n_before: Counts) -> tuple[int, int] | None:
     return n_entries, n_choices
 
 
-def _count_part(rows: range, asked: kernel.Shown) -> tuple[Counts, Counts, int] | None:
+def _count_part(rows: range, asked: kernel.CountedRows) -> tuple[Counts, Counts, int] | None:
     """Count some rows; return None where there is no room.
 
     That is keys and persons of their entries, the entries in use after each row, and the choices listed.
@@ -171,7 +173,7 @@ def _count_part(rows: range, asked: kernel.Shown) -> tuple[Counts, Counts, int] 
     return entries[:, [kernel.KEY, kernel.COUNT]], ends, int(shown.state[kernel.LISTED])
 
 
-def link_in_parts(shown: kernel.Shown, parts: list[range], engine: Engine) -> None:
+def link_in_parts(shown: kernel.CountedRows, parts: list[range], engine: Engine) -> None:
     """Find the rows in which nothing is rare, and link what few persons show to them."""
     counts, n_entries = shown.entries[:, kernel.COUNT], int(shown.state[kernel.ENTRIES])
     asked = shown._replace(
@@ -187,7 +189,7 @@ def link_in_parts(shown: kernel.Shown, parts: list[range], engine: Engine) -> No
     shown.rows[is_fine, kernel.LINKED_AT] = shown.state[kernel.CLOCK]
 
 
-def _find_links(rows: range, asked: kernel.Shown) -> tuple[Mask, Codes]:
+def _find_links(rows: range, asked: kernel.CountedRows) -> tuple[Mask, Codes]:
     """Mark the rows in which nothing is rare; return pairs of a row and an entry, one after the other."""
     sizes = np.diff(asked.rows[rows.start : rows.stop + 1, kernel.FIRST])
     n_choices = 1 + count_choices(int(sizes.max(initial=0)), asked.length)
@@ -230,7 +232,7 @@ class LocalRows:
     """A suppressed cell is an item of its own."""
     k: int
     p: int
-    work: Work
+    work: WorkBudget
     """Counts choices of cells that are gone through."""
     columns: Counts = field(default_factory=lambda: np.empty(0, np.int64))
     """The quasi-identifiers of which each event has a cell, ascending; all of them unless told."""
@@ -456,7 +458,7 @@ class LocalRows:
         items[:, kernel.IS_COUNTED], items[:, kernel.STAR] = self._is_item, self._star_of
         # Twice as many as there are choices of cells, because rows change.
         n_links = int(min(2 * choices_of_rows(self.offsets, length).sum() + 1, MOST_LINKS))
-        shown = kernel.Shown(
+        shown = kernel.CountedRows(
             self.cells,
             self.is_locked,
             rows,
@@ -475,7 +477,7 @@ class LocalRows:
         if not self._count_in_parts(shown):
             self._count_one_by_one(shown)
 
-    def _count_in_parts(self, shown: kernel.Shown) -> bool:
+    def _count_in_parts(self, shown: kernel.CountedRows) -> bool:
         """Count rows side by side, where there is enough to count; return whether they were."""
         n_choices = choices_of_rows(self.offsets, shown.length)
         parts, engine = cut_rows(n_choices), engine_for(self.engine, int(n_choices.sum()))
@@ -489,7 +491,7 @@ class LocalRows:
         link_in_parts(counted, parts, engine)
         return True
 
-    def _count_one_by_one(self, shown: kernel.Shown) -> None:
+    def _count_one_by_one(self, shown: kernel.CountedRows) -> None:
         """Count one row after the other."""
         self._shown, row = empty_table(shown), 0
         if self.past is not None:

@@ -52,7 +52,7 @@ class SignatureView(NamedTuple):
 class SignatureRows:
     """The histories in the items of one signature, equal ones folded: what a search walks over."""
 
-    rows: search.Rows
+    rows: search.HistoryRows
     alphabet: search.Alphabet
 
     @classmethod
@@ -109,7 +109,7 @@ class SignatureRows:
             starts = starts[:-1]
         traits, units = _item_traits(quasi, signature, numbers, thresholds)
         return cls(
-            search.Rows(
+            search.HistoryRows(
                 records.reshape(-1),
                 records.shape[1],
                 persons.offsets,
@@ -143,7 +143,7 @@ class SignatureRows:
         ways = np.zeros((2 * len(items), search.N_WAY_FIELDS), np.int64)
         ways[:, [search.W_STAMP, search.W_SLOT, search.W_VALUE]] = -1
         n_values = self.rows.n_values
-        scratch = search.Scratch(
+        scratch = search.SearchScratch(
             path,
             ways,
             np.empty(len(ways), np.int64),

@@ -27,7 +27,7 @@ EMPTY = -1
 """A free place of a hash table."""
 
 
-class Patterns(NamedTuple):
+class SecretPatterns(NamedTuple):
     """The secret patterns that one person's sequence has, and what may leak of them."""
 
     symbols: Codes
@@ -55,7 +55,7 @@ class Tuples(NamedTuple):
     """The tuples of all lists."""
 
 
-class Problem(NamedTuple):
+class PersonProblem(NamedTuple):
     """One person's symbols, numbered from 0 as they occur here, their tuples and secret patterns."""
 
     paths: Codes
@@ -66,7 +66,7 @@ class Problem(NamedTuple):
     """Cell ``[s, d]``: what it costs to release all of symbol ``s`` at depth ``d``."""
     near: float
     """Losses that differ by no more are equal."""
-    patterns: Patterns
+    patterns: SecretPatterns
     """What is to be hidden."""
     tuples: Tuples
     """What it is hidden among."""
@@ -220,7 +220,7 @@ def _shortest_lists(offsets: Offsets, pattern: Codes, length: int, base: int, no
 
 @njit
 def recount_alike(
-    tuples: Tuples, patterns: Patterns, nodes: Codes, new: Codes, alike: Counts, after: Counts
+    tuples: Tuples, patterns: SecretPatterns, nodes: Codes, new: Codes, alike: Counts, after: Counts
 ) -> None:
     """Count, per pattern, the index tuples that are released as it is, after symbols moved to `new` nodes.
 
@@ -276,7 +276,7 @@ def _open_nats(alike: float, hits: float) -> float:
 
 
 @inner
-def _hits_alike(patterns: Patterns, nodes: Codes, alike: Counts, pattern: int) -> float:
+def _hits_alike(patterns: SecretPatterns, nodes: Codes, alike: Counts, pattern: int) -> float:
     """Count the occurrences of patterns that are released as `pattern` is; -1 unless it is their first."""
     symbols, hits = patterns.symbols, 0.0
     for other in range(alike.size):
@@ -297,7 +297,7 @@ def _hits_alike(patterns: Patterns, nodes: Codes, alike: Counts, pattern: int) -
 
 
 @njit
-def is_private(patterns: Patterns, nodes: Codes, alike: Counts, with_none: bool) -> bool:
+def is_private(patterns: SecretPatterns, nodes: Codes, alike: Counts, with_none: bool) -> bool:
     """Return whether each pattern stays within its bound, and the sums within those of the groups.
 
     By the exact measure the outcome that a tuple is no pattern counts, too. With N tuples, H of them
@@ -343,7 +343,7 @@ def is_private(patterns: Patterns, nodes: Codes, alike: Counts, with_none: bool)
 
 
 @njit
-def top_down(problem: Problem, is_active: Mask, ranks: Counts, depths: Counts) -> bool:
+def top_down(problem: PersonProblem, is_active: Mask, ranks: Counts, depths: Counts) -> bool:
     """Write the `depths` to which the active symbols can be refined from the root while that stays private.
 
     A block of symbols that moves to a child saves the same whatever the others do, and what is not private
@@ -445,7 +445,9 @@ def generalize_alike(
 
 
 @njit
-def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Codes, depths: Counts) -> int:
+def bottom_up(
+    problem: PersonProblem, may_lift: Mask, parents: Codes, node_depths: Codes, depths: Counts
+) -> int:
     """Write the `depths` at which it is private after the closest patterns of one length were merged.
 
     Where there are none left to merge, blocks are lifted (Algorithm 3). Returns how often it was tested, once
@@ -489,7 +491,7 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
 
 @inner
 def _merge_closest(
-    problem: Problem,
+    problem: PersonProblem,
     nodes: Codes,
     new: Codes,
     clusters: tuple[Codes, Counts],
@@ -542,7 +544,7 @@ def _merge_closest(
 
 @inner
 def _lift_cheapest(
-    problem: Problem, nodes: Codes, new: Codes, depths: Counts, may_lift: Mask, n_nodes: int
+    problem: PersonProblem, nodes: Codes, new: Codes, depths: Counts, may_lift: Mask, n_nodes: int
 ) -> None:
     """Move in `new` the block of symbols on one node whose parent costs least extra, first ones first."""
     extra = np.empty(n_nodes, np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from numba.misc.quicksort import make_quicksort_impl
 
 from sequester.kernels.compiler import inner, njit
-from sequester.methods.mutual_information._kernels import Problem, is_private, recount_alike
+from sequester.methods.mutual_information._kernels import PersonProblem, is_private, recount_alike
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -44,7 +44,7 @@ class Around(NamedTuple):
 
 
 @njit
-def nodes_at(problem: Problem, depths: Counts) -> Codes:
+def nodes_at(problem: PersonProblem, depths: Counts) -> Codes:
     """Return the node of each symbol at the given depths."""
     nodes = np.empty(depths.size, np.int32)
     for symbol in range(depths.size):
@@ -53,7 +53,7 @@ def nodes_at(problem: Problem, depths: Counts) -> Codes:
 
 
 @njit
-def count_all_alike(problem: Problem, nodes: Codes) -> Counts:
+def count_all_alike(problem: PersonProblem, nodes: Codes) -> Counts:
     """Count, per pattern, the index tuples that are released as it is."""
     nowhere, alike = np.empty(nodes.size, np.int32), np.empty(problem.patterns.symbols.shape[0], np.int64)
     for symbol in range(nodes.size):
@@ -63,7 +63,7 @@ def count_all_alike(problem: Problem, nodes: Codes) -> Counts:
 
 
 @njit
-def loss_at(problem: Problem, depths: Counts) -> float:
+def loss_at(problem: PersonProblem, depths: Counts) -> float:
     """Return what a generalization costs altogether."""
     loss = 0.0
     for symbol in range(depths.size):
@@ -72,7 +72,7 @@ def loss_at(problem: Problem, depths: Counts) -> float:
 
 
 @njit
-def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
+def refine_alone(problem: PersonProblem, depths: Counts, may_refine: Mask) -> None:
     """Bring symbols down, each alone and as deep as stays private, those that save most first."""
     nodes = nodes_at(problem, depths)
     alike = count_all_alike(problem, nodes)
@@ -95,7 +95,7 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
 
 
 @inner
-def _list_moves(problem: Problem, depths: Counts) -> Codes:
+def _list_moves(problem: PersonProblem, depths: Counts) -> Codes:
     """List moves as rows of symbol, depth and kind: a symbol alone, or all below a node to that node."""
     n_symbols, height = problem.paths.shape
     moves = np.empty((2 * n_symbols * height, 3), np.int32)
@@ -120,7 +120,7 @@ def _list_moves(problem: Problem, depths: Counts) -> Codes:
 
 
 @inner
-def _move(problem: Problem, depths: Counts, move: Codes) -> None:
+def _move(problem: PersonProblem, depths: Counts, move: Codes) -> None:
     """Bring `depths` to what they are after a move."""
     symbol, depth = move[0], move[1]
     if move[2] == ALONE:
@@ -133,7 +133,7 @@ def _move(problem: Problem, depths: Counts, move: Codes) -> None:
 
 
 @inner
-def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts) -> bool:
+def _is_private_at(problem: PersonProblem, nodes: Codes, alike: Counts, depths: Counts) -> bool:
     """Return whether other depths are private, counting only what they change."""
     new, counted = nodes_at(problem, depths), np.empty(alike.size, np.int64)
     recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
@@ -142,7 +142,7 @@ def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts
 
 
 @njit
-def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) -> Counts:
+def improve(problem: PersonProblem, start: Counts, most_trials: int, most_moves: int) -> Counts:
     """Search around a private answer: move a symbol or a block, or exchange two moves, while it pays.
 
     A pair may refine one symbol and lift another, which no single move can. Every step lowers the loss and
@@ -194,7 +194,7 @@ def _copy(values: Counts, to: Counts) -> None:
 
 @inner
 def _exchange(
-    problem: Problem, around: Around, trials: int, most_trials: int, both: Counts, found: Counts
+    problem: PersonProblem, around: Around, trials: int, most_trials: int, both: Counts, found: Counts
 ) -> tuple[float, int]:
     """Find the two moves that together save most and are private: what they add, and the trials.
 
@@ -228,7 +228,7 @@ def _exchange(
 
 
 @inner
-def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> bool:
+def _could_be_alike(problem: PersonProblem, depths: Counts, left: int, right: int) -> bool:
     """Return whether two symbols are, or can still be, released as one node."""
     if left == right:
         return True
@@ -246,7 +246,7 @@ def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> 
 
 
 @inner
-def _can_be_private(problem: Problem, depths: Counts) -> bool:
+def _can_be_private(problem: PersonProblem, depths: Counts) -> bool:
     """Return whether the undecided symbols could make it private: count every tuple that may look alike.
 
     With the exact measure, take also symbols that may look alike, and those that may look like these, as one.
@@ -289,7 +289,7 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
 
 
 @njit
-def optimal(problem: Problem, start: Counts, is_sensitive: Mask, most_work: int) -> tuple[Counts, bool]:
+def optimal(problem: PersonProblem, start: Counts, is_sensitive: Mask, most_work: int) -> tuple[Counts, bool]:
     """Find a private generalization of least loss by branch and bound, and whether the search ended.
 
     Symbols are decided one by one, sensitive ones first, cheap depths first. A branch is left when it cannot

@@ -1,7 +1,7 @@
 """From a table to the node that is released for each event: the same search for each person.
 
-What has to be hidden, the bounds and every index tuple of one person, counted once, are a `Problem`; the
-greedy searches of the paper and the closer ones are compiled.
+What has to be hidden, the bounds and every index tuple of one person, counted once, are a `PersonProblem`;
+the greedy searches of the paper and the closer ones are compiled.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.methods.mutual_information._kernels import Problem
+    from sequester.methods.mutual_information._kernels import PersonProblem
     from sequester.methods.mutual_information.method import MutualInformationMethod
     from sequester.privacy.mutual_information import MutualInformationPrivacy
 
@@ -233,7 +233,7 @@ def _top_down(person: Person, active: Mask) -> Counts | None:
     return depths if _kernels.top_down(person.problem, active, person.ranks, depths) else None
 
 
-def _cheapest(problem: Problem, answers: list[Counts | None]) -> Counts:
+def _cheapest(problem: PersonProblem, answers: list[Counts | None]) -> Counts:
     """Return the first of the answers that cost least."""
     private = [depths for depths in answers if depths is not None]
     if len(private) == 1:
@@ -282,7 +282,7 @@ class SharedTask:
 class Person:
     """One person's problem."""
 
-    problem: Problem
+    problem: PersonProblem
     """As the kernels take it."""
     symbols: Codes
     """Place to symbol; -1 where it stays as it is and takes part in nothing."""
@@ -373,12 +373,12 @@ def describe(
     tuples, counts, group_offsets = _count_all(symbols, len(kept), group_lengths, window)
     list_offsets, listed = _list_tuples(tuples, group_offsets, len(kept))
     costs = importance[kept][:, None] * task.costs[codes]
-    problem = _kernels.Problem(
+    problem = _kernels.PersonProblem(
         paths=task.paths[codes],
         leaf_depths=task.leaf_depths[codes],
         costs=costs,
         near=_kernels.NEAR * float(np.cumsum(costs[:, 0])[-1]),
-        patterns=_kernels.Patterns(
+        patterns=_kernels.SecretPatterns(
             symbols=patterns,
             groups=groups.astype(np.int64),
             numbers=np.column_stack([found[rows], shares, pattern_bounds]),

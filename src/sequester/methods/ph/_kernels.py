@@ -25,10 +25,10 @@ from sequester.methods.ph._row_kernels import (
     SUPPORT,
     SYMBOL,
     TRIAL,
-    Sensitive,
-    Task,
+    RowScratch,
+    RowTask,
+    SensitivePatterns,
     Trie,
-    Work,
     contains,
     count_all_ways,
     count_through,
@@ -255,7 +255,7 @@ class Orders(NamedTuple):
     """Where the orders of each size begin in `places` and in `distances`."""
 
 
-class Rows(NamedTuple):
+class DistinctRows(NamedTuple):
     """The distinct rows."""
 
     items: Codes
@@ -283,7 +283,7 @@ class Search(NamedTuple):
 
     trie: Trie
     """The tracked patterns."""
-    sensitive: Sensitive
+    sensitive: SensitivePatterns
     """What is to be hidden."""
     orders: Orders
     """The orders that are tried."""
@@ -293,12 +293,12 @@ class Search(NamedTuple):
     """Which permutations were used."""
     answers: Answers
     """Room for rows without sensitive patterns."""
-    work: Work
+    work: RowScratch
     """Room to work in."""
 
 
 @njit
-def breaks_rules(work: Work, task: Task, which: int, seen: Counts, n_symbols: int) -> bool:
+def breaks_rules(work: RowScratch, task: RowTask, which: int, seen: Counts, n_symbols: int) -> bool:
     """Return whether a forbidden pattern that the row had not, or a pair that nobody had, is in a row."""
     codes = work.codes
     for rule in range(task.n_forbidden):
@@ -337,7 +337,7 @@ def spread_embedding(row: Codes, size: int, pattern: Codes, n_items: int, n_left
 
 
 @inner
-def choose_places(work: Work, task: Task, pattern: Codes, longest: int) -> tuple[int, int]:
+def choose_places(work: RowScratch, task: RowTask, pattern: Codes, longest: int) -> tuple[int, int]:
     """Write the places of embeddings of `pattern` as choices; return how many, and the items of each.
 
     Where these are more than `longest`, there are none.
@@ -359,7 +359,7 @@ def choose_places(work: Work, task: Task, pattern: Codes, longest: int) -> tuple
 
 
 @inner
-def choose_all_places(work: Work, task: Task) -> int:
+def choose_all_places(work: RowScratch, task: RowTask) -> int:
     """Write all places that any embedding goes through as one choice; return how many, or 0: too many."""
     count_through(work, CURRENT, task)
     n_places = 0
@@ -373,7 +373,7 @@ def choose_all_places(work: Work, task: Task) -> int:
 
 @inner
 def try_orders(
-    search: Search, task: Task, secret: int, n_choices: int, size: int, done: int
+    search: Search, task: RowTask, secret: int, n_choices: int, size: int, done: int
 ) -> tuple[int, int]:
     """Try the orders of the places in each of the choices, nearest first.
 
@@ -432,7 +432,7 @@ def try_orders(
 
 
 @inner
-def choose_secret(work: Work, task: Task, excess: Counts) -> int:
+def choose_secret(work: RowScratch, task: RowTask, excess: Counts) -> int:
     """Return which possible pattern in a row needs the fewest further rows changed; the first of equals."""
     best = -1
     for each in range(task.n_possible):
@@ -444,7 +444,7 @@ def choose_secret(work: Work, task: Task, excess: Counts) -> int:
 
 
 @inner
-def permute_row(search: Search, task: Task, draw: float) -> int:
+def permute_row(search: Search, task: RowTask, draw: float) -> int:
     """Put the items of the current row in another order; return the permutation that was used, or -1."""
     answers, work = search.answers, search.work
     codes, longest = work.codes, search.orders.starts.shape[0] - 2
@@ -481,7 +481,7 @@ def permute_row(search: Search, task: Task, draw: float) -> int:
 
 
 @inner
-def solve_row(search: Search, task: Task, draw: float) -> int:
+def solve_row(search: Search, task: RowTask, draw: float) -> int:
     """Write the row without sensitive patterns as SOLVED; return the permutation that was used, or -1.
 
     Fewest patterns lost and ghosts made come first, then fewest deletions, then the smallest distance; so a
@@ -515,7 +515,9 @@ def solve_row(search: Search, task: Task, draw: float) -> int:
 
 
 @njit
-def count_close(trie: Trie, work: Work, n_close: int, rows: Rows, changes: Changes, n_changed: int) -> None:
+def count_close(
+    trie: Trie, work: RowScratch, n_close: int, rows: DistinctRows, changes: Changes, n_changed: int
+) -> None:
     """Make the supports of the nodes in `work.hits`, which are only bounded, exact.
 
     Their supporters are those among the rows as they were, by weight, and among the changed ones.
@@ -552,7 +554,9 @@ def count_use(rules: HidingRules, spread: Spread, used: int) -> None:
 
 
 @njit
-def hide_rows(search: Search, rows: Rows, changes: Changes, min_support: int, first: int, last: int) -> int:
+def hide_rows(
+    search: Search, rows: DistinctRows, changes: Changes, min_support: int, first: int, last: int
+) -> int:
     """Change the targets `first` to `last` one after the other; stop before one that there is no room for.
 
     Returns the number of the first target not changed.
@@ -569,7 +573,7 @@ def hide_rows(search: Search, rows: Rows, changes: Changes, min_support: int, fi
         n_possible = list_possible(sensitive.patterns, work, work.local, work.possible)
         forget_alphabet(n_local, work)
         remaining = changes.targets.size - target
-        task = Task(size, n_local, n_possible, n_forbidden, min_support, remaining)
+        task = RowTask(size, n_local, n_possible, n_forbidden, min_support, remaining)
         used = solve_row(search, task, changes.draws[target])
         last_change = -1
         for i in range(size):

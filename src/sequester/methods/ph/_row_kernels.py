@@ -58,7 +58,7 @@ class Trie(NamedTuple):
     """N_NODES, N_SYMBOLS and KNOWN."""
 
 
-class Work(NamedTuple):
+class RowScratch(NamedTuple):
     """Room to work in, for the longest row."""
 
     codes: CodeTable
@@ -85,7 +85,7 @@ class Work(NamedTuple):
     """Nodes of candidates."""
 
 
-class Task(NamedTuple):
+class RowTask(NamedTuple):
     """The row at hand, and what changes to it are judged by."""
 
     size: int
@@ -123,7 +123,7 @@ def index_nodes(trie: Trie) -> None:
 
 
 @inner
-def fill_next(work: Work, which: int, size: int, n_local: int, to: int) -> None:
+def fill_next(work: RowScratch, which: int, size: int, n_local: int, to: int) -> None:
     """Write, for each place of a row and each local symbol, the place after its next occurrence, or -1.
 
     Place ``p`` of the row ``codes[which]`` of `size` has the entries ``following[to, p * n_local : (p + 1) *
@@ -141,7 +141,7 @@ def fill_next(work: Work, which: int, size: int, n_local: int, to: int) -> None:
 
 
 @njit
-def walk_row(trie: Trie, work: Work, n_local: int, weight: int, min_support: int, excess: int) -> int:
+def walk_row(trie: Trie, work: RowScratch, n_local: int, weight: int, min_support: int, excess: int) -> int:
     """Add `weight` to the demand of every node that a row contains; or, where it is 0, count candidates.
 
     A candidate is frequent, contains no sensitive pattern, has two of the symbols that LEFT marks, and fewer
@@ -201,7 +201,7 @@ def weigh_node(
 
 @njit
 def walk_change(
-    trie: Trie, work: Work, task: Task, last_change: int, start: int, stop: int, room: int
+    trie: Trie, work: RowScratch, task: RowTask, last_change: int, start: int, stop: int, room: int
 ) -> tuple[int, int]:
     """Weigh what a changed row would do now; or, where there is `room`, count the change.
 
@@ -275,7 +275,7 @@ MAX_TIES = 8
 """Places with equally many embeddings whose deletion is compared."""
 
 
-class Sensitive(NamedTuple):
+class SensitivePatterns(NamedTuple):
     """Sensitive patterns."""
 
     patterns: CodeTable
@@ -285,7 +285,7 @@ class Sensitive(NamedTuple):
 
 
 @njit
-def localize(items: Codes, start: int, stop: int, work: Work) -> int:
+def localize(items: Codes, start: int, stop: int, work: RowScratch) -> int:
     """Write a row in an alphabet of its own, with what follows its places; return its different symbols."""
     codes, local_of = work.codes, work.local_of
     n_local = 0
@@ -302,14 +302,14 @@ def localize(items: Codes, start: int, stop: int, work: Work) -> int:
 
 
 @inner
-def forget_alphabet(n_local: int, work: Work) -> None:
+def forget_alphabet(n_local: int, work: RowScratch) -> None:
     """Make `local_of` fit for the next row."""
     for symbol in range(n_local):
         work.local_of[work.codes[ALPHABET, symbol]] = -1
 
 
 @njit
-def list_possible(patterns: CodeTable, work: Work, local: CodeTable, numbers: Counts) -> int:
+def list_possible(patterns: CodeTable, work: RowScratch, local: CodeTable, numbers: Counts) -> int:
     """List the patterns whose items the row has often enough, in whatever order; return how many there are.
 
     They are written to `local` in local symbols, their numbers to `numbers`.
@@ -369,7 +369,7 @@ def count_ways(items: Codes, start: int, stop: int, pattern: Codes, ways: Floats
 
 
 @njit
-def count_all_ways(work: Work, which: int, task: Task, at_most: float) -> float:
+def count_all_ways(work: RowScratch, which: int, task: RowTask, at_most: float) -> float:
     """Add up the ways of all possible patterns; counting stops above `at_most`."""
     total = 0.0
     for each in range(task.n_possible):
@@ -406,7 +406,7 @@ def add_through(row: Codes, length: int, pattern: Codes, ways: FloatTable, throu
 
 
 @njit
-def count_through(work: Work, which: int, task: Task) -> float:
+def count_through(work: RowScratch, which: int, task: RowTask) -> float:
     """Count, for each place, the ways of all possible patterns that go through it; return the most."""
     through = work.through
     for i in range(task.size):
@@ -420,7 +420,7 @@ def count_through(work: Work, which: int, task: Task) -> float:
 
 
 @njit
-def weigh(trie: Trie, work: Work, which: int, task: Task, start: int, stop: int) -> tuple[int, int]:
+def weigh(trie: Trie, work: RowScratch, which: int, task: RowTask, start: int, stop: int) -> tuple[int, int]:
     """Weigh ``codes[which]`` against the row as it was; candidates go to ``work.hits[start:stop]``."""
     last_change = -1
     for i in range(task.size):
@@ -432,7 +432,7 @@ def weigh(trie: Trie, work: Work, which: int, task: Task, start: int, stop: int)
 
 
 @inner
-def delete_rest(trie: Trie, work: Work, which: int, task: Task, by_symbol: bool) -> int:
+def delete_rest(trie: Trie, work: RowScratch, which: int, task: RowTask, by_symbol: bool) -> int:
     """Delete the place in most embeddings until no sensitive pattern is left; return the number of deletions.
 
     Of several such places, that which loses the fewest patterns; or `by_symbol`, that whose symbol has the
@@ -471,9 +471,9 @@ def scan_rows(
     rows: Counts,
     weights: Counts,
     marks: Mask,
-    sensitive: Sensitive,
+    sensitive: SensitivePatterns,
     min_support: int,
-    work: Work,
+    work: RowScratch,
     ranks: Counts,
 ) -> None:
     """Add the weights of `rows` to the demand of every node they contain; or, where they are 0, rank rows.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.methods.ph._kernels import Orders, Spread
-    from sequester.methods.ph._row_kernels import Trie, Work
+    from sequester.methods.ph._row_kernels import RowScratch, Trie
     from sequester.methods.ph.method import PH, Bounded
     from sequester.methods.ph.problem import HidingProblem, HidingTask
 
@@ -127,7 +127,7 @@ def _scan_rows(problem: HidingProblem, trie: Trie, rows: Counts, weights: Counts
         rows,
         weights,
         problem.marks,
-        _row_kernels.Sensitive(problem.pattern_table, problem.excess),
+        _row_kernels.SensitivePatterns(problem.pattern_table, problem.excess),
         problem.min_support,
         _work(problem, rows, 0),
         ranks,
@@ -163,13 +163,13 @@ def sanitize(
     different, counts = np.unique(rows, return_counts=True)
     _scan_rows(problem, trie, different, counts.astype(np.int64), np.empty(len(different), np.int64))
     work = _work(problem, rows, len(rules.forbidden))
-    sensitive = _row_kernels.Sensitive(problem.pattern_table, problem.excess)
+    sensitive = _row_kernels.SensitivePatterns(problem.pattern_table, problem.excess)
     answers = _kernels.Answers(
         np.empty((_kernels.MAX_ANSWERS, work.codes.shape[1]), np.int32),
         np.empty((_kernels.MAX_ANSWERS, 10), np.int64),
         np.empty(_kernels.MAX_HITS, np.int64),
     )
-    left = _kernels.Rows(distinct.items, distinct.offsets, distinct.weights.copy())
+    left = _kernels.DistinctRows(distinct.items, distinct.offsets, distinct.weights.copy())
     search = _kernels.Search(trie, sensitive, orders, rules, spread, answers, work)
     done = 0
     while done < len(rows):
@@ -187,13 +187,13 @@ def sanitize(
     )
 
 
-def _work(problem: HidingProblem, rows: Counts, n_forbidden: int) -> Work:
+def _work(problem: HidingProblem, rows: Counts, n_forbidden: int) -> RowScratch:
     """Make room for the longest of `rows`."""
     longest = int(problem.rows.lengths[rows].max(initial=0))
     n_secrets, size = problem.pattern_table.shape
     most_local = min(longest, problem.n_symbols)
     n_places = min(max(size, _kernels.SHORT), LONGEST)
-    return _row_kernels.Work(
+    return _row_kernels.RowScratch(
         codes=np.empty((7, max(longest, most_local) + 1), np.int32),
         following=np.empty((2, (longest + 1) * most_local), np.int32),
         stack=np.empty((problem.max_length + 1, 4), np.int64),

@@ -21,7 +21,7 @@ from sequester.workflow.parameters import parameters_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester.workbench.jobs import Job
+    from sequester.workbench.jobs import WorkbenchJob
     from sequester.workbench.project import Project, Workbench
     from sequester.workflow.parameters import Parameter
 
@@ -228,13 +228,13 @@ def _explore_context(bench: Workbench, query: Mapping[str, str]) -> dict[str, An
     }
 
 
-def _found(job: Job | None) -> dict[str, Any]:
+def _found(job: WorkbenchJob | None) -> dict[str, Any]:
     """Return what a comparison has found: all of it, or as far as it has come."""
     found: dict[str, Any] = {} if job is None else job.result or read_json(job.folder / "partial.json")
     return found or {"candidates": []}
 
 
-def _beside(project: Project, job: Job, candidate: Mapping[str, Any]) -> Job | None:
+def _beside(project: Project, job: WorkbenchJob, candidate: Mapping[str, Any]) -> WorkbenchJob | None:
     """Return the job that puts the original beside the release of a candidate; begin it at the first look."""
     if not candidate["release"]:
         return None
@@ -334,7 +334,7 @@ def free_folder(project: Project) -> str:
     return next(name for name in names if not (project.folder / name).exists())
 
 
-def _offers(project: Project, job: Job) -> list[dict[str, Any]]:
+def _offers(project: Project, job: WorkbenchJob) -> list[dict[str, Any]]:
     """Return the settings that a refusal says are feasible, each to be taken by a button."""
     name = project.document.get("method", {}).get("name", "")
     known = {each.name for each in parameters_of(METHODS[name])} if name in METHODS else set()
