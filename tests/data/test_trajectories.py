@@ -393,7 +393,7 @@ def test_cells_of_a_library_become_regions_under_their_parents(monkeypatch):
 def test_h3_resolutions_get_coarser():
     with pytest.raises(HierarchyError, match="resolutions must get coarser"):
         Hierarchy.h3([5, 7])
-    with pytest.raises(HierarchyError, match="resolutions must be whole numbers"):
+    with pytest.raises(HierarchyError, match="resolutions must be a whole number from 0 to 15, got 16"):
         Hierarchy.h3([16])
 
 

@@ -113,17 +113,21 @@ def test_values_that_are_no_numbers_are_named():
 @pytest.mark.parametrize(
     ("width", "origin", "line"),
     [
-        ([7, 30], 0, "intervals: width 30 must be a multiple of the width before it, 7"),
-        ([7, 7], 0, "intervals: width 7 must be a multiple of the width before it, 7"),
-        ([28, 7], 0, "intervals: width 7 must be a multiple of the width before it, 28"),
-        ([0.1, 0.25], 0, "intervals: width 0.25 must be a multiple of the width before it, 0.1"),
+        ([7, 30], 0, "intervals: width must be multiples, each of the one before it, got 7 and then 30"),
+        ([7, 7], 0, "intervals: width must be multiples, each of the one before it, got 7 and then 7"),
+        ([28, 7], 0, "intervals: width must be multiples, each of the one before it, got 28 and then 7"),
+        (
+            [0.1, 0.25],
+            0,
+            "intervals: width must be multiples, each of the one before it, got 0.1 and then 0.25",
+        ),
         (0, 0, "intervals: width must be a number above 0, got 0"),
         (-1, 0, "intervals: width must be a number above 0, got -1"),
         (float("nan"), 0, "intervals: width must be a number above 0, got nan"),
         (float("inf"), 0, "intervals: width must be a number above 0, got inf"),
         ("7", 0, "intervals: width must be a number above 0, got '7'"),
         (True, 0, "intervals: width must be a number above 0, got True"),
-        ([], 0, "intervals: width must be a number above 0 or a list of them, got none"),
+        ([], 0, "intervals: width must be a number above 0, or a list of such, got none"),
         (7, "0", "intervals: origin must be a number, got '0'"),
     ],
 )
@@ -279,13 +283,13 @@ def test_quantiles_name_values_that_are_no_numbers():
 @pytest.mark.parametrize(
     ("asked", "line"),
     [
-        ([20, 6], "quantiles: 20 bins must be a multiple of the 6 bins after it"),
-        ([5, 20], "quantiles: 5 bins must be a multiple of the 20 bins after it"),
-        ([5, 5], "quantiles: 5 bins must be a multiple of the 5 bins after it"),
+        ([20, 6], "quantiles: bins must be multiples, each of the one after it, got 20 and then 6"),
+        ([5, 20], "quantiles: bins must be multiples, each of the one after it, got 5 and then 20"),
+        ([5, 5], "quantiles: bins must be multiples, each of the one after it, got 5 and then 5"),
         (1, "quantiles: bins must be a whole number of at least 2, got 1"),
         (2.0, "quantiles: bins must be a whole number of at least 2, got 2.0"),
         ([True], "quantiles: bins must be a whole number of at least 2, got True"),
-        ([], "quantiles: bins must be a whole number of at least 2 or a list of them, got none"),
+        ([], "quantiles: bins must be a whole number of at least 2, or a list of such, got none"),
     ],
 )
 def test_bins_that_make_no_sense_are_refused(asked, line):
@@ -432,15 +436,22 @@ def test_huge_cells_are_refused():
 @pytest.mark.parametrize(
     ("levels", "lines"),
     [
-        ([], ["mask: levels must be whole numbers of characters to keep, got []"]),
-        (["3"], ["mask: levels must be whole numbers of characters to keep, got ['3']"]),
-        ([True], ["mask: levels must be whole numbers of characters to keep, got [True]"]),
-        (2.5, ["mask: levels must be whole numbers of characters to keep, got [2.5]"]),
         (
-            [1, 3, 0],
+            [],
+            ["mask: levels must be a whole number of characters, at least 1, or a list of such, got none"],
+        ),
+        (["3"], ["mask: levels must be a whole number of characters, at least 1, got '3'"]),
+        ([True], ["mask: levels must be a whole number of characters, at least 1, got True"]),
+        (2.5, ["mask: levels must be a whole number of characters, at least 1, got 2.5"]),
+        (
+            [3, 1, 0],
+            ["mask: levels must be a whole number of characters, at least 1, got 0"],
+        ),
+        (
+            [1, 3, 5],
             [
-                "mask: a level must keep at least 1 character, got 0",
                 "mask: levels must keep fewer and fewer characters, got 1 and then 3",
+                "mask: levels must keep fewer and fewer characters, got 3 and then 5",
             ],
         ),
         ([2, 2], ["mask: levels must keep fewer and fewer characters, got 2 and then 2"]),
@@ -551,7 +562,7 @@ def test_values_that_are_no_dates_are_named():
     [
         (["week"], "dates: levels must be among day, month, quarter, year, got 'week'"),
         ([3], "dates: levels must be among day, month, quarter, year, got 3"),
-        ([], "dates: levels must be among day, month, quarter, year, got none"),
+        ([], "dates: levels must be among day, month, quarter, year, or a list of such, got none"),
         (["year", "month"], "dates: levels must become coarser, got 'year' and then 'month'"),
         (["year", "year"], "dates: levels must become coarser, got 'year' and then 'year'"),
     ],

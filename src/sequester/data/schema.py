@@ -307,10 +307,6 @@ class Schema:
         """The column of person keys; None where each row is a person, or all rows are one."""
         return None if self.person in (ROW, ALL) else self.person
 
-    def input_name(self, column: str) -> str:
-        """Return what a column of the table is called in the input."""
-        return next((old for old, new in self.rename.items() if new == column), column)
-
     @property
     def time_columns(self) -> tuple[str, ...]:
         """The columns that hold the time: none, one, or a date and a clock."""

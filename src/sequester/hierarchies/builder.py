@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import polars as pl
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.labels import MISSING, ROOT, counted, in_label_order, listed, quoted
+from sequester.hierarchies.labels import MISSING, ROOT, counted, quoted
 from sequester.hierarchies.lint import coverage, reserved_values, shown_rows
 from sequester.hierarchies.outline import Edge, Origin, Outline, examine, examine_nested, examine_paths
 
@@ -110,9 +110,9 @@ def nodes_from_frame(frame: pl.DataFrame) -> Outline:
     if dict(frame.schema) != COLUMNS:
         wanted = ", ".join(f"{name} ({kind})" for name, kind in COLUMNS.items())
         found = ", ".join(f"{name} ({kind})" for name, kind in frame.schema.items()) or "none"
-        return Outline({}, (source.say("error", "columns", f"columns must be {wanted}, got {found}"),))
+        return Outline({}, [source.say("error", "columns", f"columns must be {wanted}, got {found}")])
     if any(frame.null_count().row(0)):
-        return Outline({}, (source.say("error", "columns", "a cell is empty"),))
+        return Outline({}, [source.say("error", "columns", "a cell is empty")])
     rows = [(row, *cells) for row, cells in enumerate(frame.rows(), start=1)]
     statements = [Edge(node, parent, row) for row, node, parent, _ in rows if (node, parent) != (ROOT, "")]
     outline = examine(statements, source, each_once=True)
@@ -135,10 +135,7 @@ def nodes_from_frame(frame: pl.DataFrame) -> Outline:
         if below[node] > sizes[node]:
             text = f"{quoted(node)} has {sizes[node]:,} leaves, but {below[node]:,} lie below it"
             findings.append(source.say("error", "leaves", text, labels=(node,)))
-    return Outline(outline.parents, tuple(findings), sizes)
-
-
-T = TypeVar("T", int, float, str)
+    return Outline(outline.parents, findings, sizes)
 
 
 class HierarchyBuilder(Protocol):
@@ -195,11 +192,6 @@ class Kind(ABC):
         return replace(outline, findings=(*reserved, *outline.findings))
 
 
-def several(parameter: T | Sequence[T]) -> tuple[T, ...]:
-    """Read one number as a list of one."""
-    return tuple(parameter) if isinstance(parameter, list | tuple) else (cast("T", parameter),)
-
-
 def outline_of_chains(
     chains: Mapping[str, tuple[str, ...]],
     source: Origin,
@@ -225,13 +217,9 @@ def outline_of_chains(
         groups.update(chain[is_own_group:])
         if not is_own_group:
             parents[value] = chain[0] if chain else ROOT
-    clash = tuple(in_label_order(groups & chains.keys()))
-    found = list(findings)
-    if clash:
-        what = counted(len(clash), "value is", "values are")
-        text = f"{what} also the name of a group of values: {listed(clash)}"
-        found.append(source.say("error", "leaf-and-group", text, labels=clash, count=len(clash)))
-    return Outline(parents, tuple(found), sizes or {})
+    what = "also the name of a group of values"
+    clash = source.refuse("leaf-and-group", groups & chains.keys(), f"value is {what}", f"values are {what}")
+    return Outline(parents, (*findings, *clash), sizes or {})
 
 
 def raise_leaf_counts(sizes: Mapping[str, int], chains: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
@@ -276,8 +264,28 @@ class Flat(Kind):
         return outline_of_chains(dict.fromkeys(values, ()), source)
 
 
+class Given(Kind):
+    """A tree that is given, in which the values of a column are looked for."""
+
+    @abstractmethod
+    def read(self, source: Origin) -> Outline:
+        """Return which label lies under which, and what is wrong."""
+
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Read the tree, and look for a leaf for each value."""
+        outline = self.read(source)
+        if not outline.parents:
+            return outline
+        # What is a leaf and a group at once is an error of the tree, and not of the values.
+        both = {
+            label for found in outline.findings if found.kind == "leaf-and-group" for label in found.labels
+        }
+        covered = coverage(values.keys() - both, outline.leaves, outline.groups, source)
+        return replace(outline, findings=(*outline.findings, *covered))
+
+
 @dataclass(frozen=True, slots=True)
-class Tree(Kind):
+class Tree(Given):
     """A group holds a table of groups or a list of leaves; an empty table is a leaf.
 
     Examples
@@ -298,15 +306,13 @@ class Tree(Kind):
 
     name: ClassVar[str] = "tree"
 
-    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
-        """Read the tables, and look for a leaf for each value."""
-        outline = examine_nested(self.tree, source)
-        covered = coverage(values.keys(), outline.leaves, outline.groups, source)
-        return replace(outline, findings=(*outline.findings, *covered))
+    def read(self, source: Origin) -> Outline:
+        """Read the tables."""
+        return examine_nested(self.tree, source)
 
 
 @dataclass(frozen=True, slots=True)
-class _File(Kind):
+class _File(Given):
     path: str | Path
     """Where the file is."""
 
@@ -339,22 +345,18 @@ class ArxFile(_File):
 
     name: ClassVar[str] = "arx"
 
-    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
-        """Read the file, and look for a leaf for each value."""
+    def read(self, source: Origin) -> Outline:
+        """Read the file."""
         rows, findings = read_rows(Path(self.path), source, delimiter=";")
         if not rows:
-            return Outline({}, tuple(findings))
+            return Outline({}, findings)
         if all(len(cells) == 1 and "," in cells[0] for _, cells in rows):
             comma = source.say(
                 "error", "delimiter", "cells must be separated by ';', and no row has one, but ','"
             )
             return Outline({}, (*findings, comma))
         outline = examine_paths(rows, source)
-        both = {
-            label for found in outline.findings if found.kind == "leaf-and-group" for label in found.labels
-        }
-        covered = coverage(values.keys() - both, outline.leaves, outline.groups, source)
-        return replace(outline, findings=(*findings, *outline.findings, *covered))
+        return replace(outline, findings=(*findings, *outline.findings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,11 +377,11 @@ class EdgesFile(_File):
 
     name: ClassVar[str] = "edges"
 
-    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
-        """Read the file, and look for a leaf for each value."""
+    def read(self, source: Origin) -> Outline:
+        """Read the file."""
         rows, findings = read_rows(Path(self.path), source, delimiter=",")
         if not rows:
-            return Outline({}, tuple(findings))
+            return Outline({}, findings)
         statements: list[Edge] = []
         has_header = [cell.lower() for cell in rows[0][1]] == ["child", "parent"]
         for row, cells in rows[has_header:]:
@@ -393,8 +395,7 @@ class EdgesFile(_File):
         outline = examine(statements, source, each_once=True)
         if not outline.parents and not findings:
             findings.append(source.say("error", "empty", "has no rows"))
-        covered = coverage(values.keys(), outline.leaves, outline.groups, source)
-        return replace(outline, findings=(*findings, *outline.findings, *covered))
+        return replace(outline, findings=(*findings, *outline.findings))
 
 
 def hierarchy_file(path: str | Path, format: str) -> ArxFile | EdgesFile:  # noqa: A002
@@ -448,7 +449,7 @@ class ParentGraph(Kind):
             *cycle, _ = reversed(error.args[1])
             shown = " under ".join(map(quoted, (*cycle, cycle[0])))
             text = f"{self.origin} has a cycle: {shown}"
-            return Outline({}, (source.say("error", "cycle", text, labels=tuple(cycle)),))
+            return Outline({}, [source.say("error", "cycle", text, labels=tuple(cycle))])
         below: dict[str, set[str]] = {label: {label} & values.keys() for label in order}
         for label in reversed(order):
             for parent in above[label]:

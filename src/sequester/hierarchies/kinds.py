@@ -9,18 +9,60 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from operator import gt
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.builder import Kind, outline_of_chains, raise_leaf_counts, several
-from sequester.hierarchies.labels import as_number, counted, in_label_order, listed, numeric_key
+from sequester.hierarchies.builder import Kind, outline_of_chains, raise_leaf_counts
+from sequester.hierarchies.labels import as_number, numeric_key
 from sequester.hierarchies.outline import MOST_LEAVES, Outline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sequester.hierarchies.lint import Finding
     from sequester.hierarchies.outline import Origin
+
+
+T = TypeVar("T", int, float, str)
+
+
+def several(parameter: T | Sequence[T]) -> tuple[T, ...]:
+    """Return a list of levels as a tuple, and one level as a tuple of one."""
+    return tuple(parameter) if isinstance(parameter, list | tuple) else (cast("T", parameter),)
+
+
+def check_levels(kind: Kind, parameter: str, must: str, is_level: Callable[[Any], bool]) -> None:
+    """Make the levels of a kind a tuple; refuse those that are not what they must be, one line each."""
+    levels = several(getattr(kind, parameter))
+    rule = f"{kind.name}: {parameter} must be {must}"
+    problems = [f"{rule}, got {level!r}" for level in levels if not is_level(level)]
+    if problems or not levels:
+        raise HierarchyError(*problems or [f"{rule}, or a list of such, got none"])
+    object.__setattr__(kind, parameter, levels)
+
+
+def check_nesting(kind: Kind, parameter: str, must: str, nests: Callable[[Any, Any], bool]) -> None:
+    """Refuse levels that do not nest in the next ones, one line each."""
+    problems = [
+        f"{kind.name}: {parameter} must {must}, got {one!r} and then {other!r}"
+        for one, other in pairwise(getattr(kind, parameter))
+        if not nests(one, other)
+    ]
+    if problems:
+        raise HierarchyError(*problems)
+
+
+def is_whole(value: object, least: int, most: int | None = None) -> bool:
+    """Return whether a parameter is a whole number of at least `least` and at most `most`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return value >= least and (most is None or value <= most)
+
+
+def _is_multiple(one: float, other: float) -> bool:
+    """Return whether a width or number, as written, is a larger multiple of one that is not 0."""
+    return other != one and (Fraction(str(other)) / Fraction(str(one))).denominator == 1
 
 
 def parse_exact(parameter: object) -> Fraction | None:
@@ -39,19 +81,10 @@ def parse_exact(parameter: object) -> Fraction | None:
 
 def as_numbers(values: Iterable[str], source: Origin) -> tuple[dict[str, int | Fraction], list[Finding]]:
     """Read values as exact numbers; those that are none make one finding."""
-    numbers: dict[str, int | Fraction] = {}
-    other: list[str] = []
-    for value in values:
-        number = as_number(value)
-        if number is None:
-            other.append(value)
-        else:
-            numbers[value] = number
-    if not other:
-        return numbers, []
-    text = f"{counted(len(other), 'value is not a number', 'values are not numbers')}: {listed(other)}"
-    labels = tuple(in_label_order(other))
-    return numbers, [source.say("error", "not-a-number", text, labels=labels, count=len(other))]
+    read = {value: as_number(value) for value in values}
+    numbers = {value: number for value, number in read.items() if number is not None}
+    other = [value for value in read if value not in numbers]
+    return numbers, source.refuse("not-a-number", other, "value is not a number", "values are not numbers")
 
 
 def decimal(number: int | Fraction) -> str:
@@ -131,27 +164,11 @@ class Intervals(Kind):
     name: ClassVar[str] = "intervals"
 
     def __post_init__(self) -> None:
-        widths = several(self.width)
-        numbers = [parse_exact(width) for width in widths]
-        problems = [
-            f"intervals: width must be a number above 0, got {width!r}"
-            for width, number in zip(widths, numbers, strict=True)
-            if number is None or number <= 0
-        ]
-        if not widths:
-            problems.append("intervals: width must be a number above 0 or a list of them, got none")
         if parse_exact(self.origin) is None:
-            problems.append(f"intervals: origin must be a number, got {self.origin!r}")
-        if not problems:
-            problems = [
-                f"intervals: width {decimal(wide)} must be a multiple of the width before it, "
-                f"{decimal(narrow)}"
-                for narrow, wide in pairwise(number for number in numbers if number is not None)
-                if wide == narrow or (wide / narrow).denominator != 1
-            ]
-        if problems:
-            raise HierarchyError(*problems)
-        object.__setattr__(self, "width", widths)
+            msg = f"intervals: origin must be a number, got {self.origin!r}"
+            raise HierarchyError(msg)
+        check_levels(self, "width", "a number above 0", lambda width: (parse_exact(width) or 0) > 0)
+        check_nesting(self, "width", "be multiples, each of the one before it", _is_multiple)
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
         """Find the range of every value at every level."""
@@ -219,31 +236,16 @@ class Quantiles(Kind):
     name: ClassVar[str] = "quantiles"
 
     def __post_init__(self) -> None:
-        bins = several(self.bins)
-        problems = [
-            f"quantiles: bins must be a whole number of at least 2, got {number!r}"
-            for number in bins
-            if isinstance(number, bool) or not isinstance(number, int) or number < 2
-        ]
-        if not bins:
-            problems.append(
-                "quantiles: bins must be a whole number of at least 2 or a list of them, got none"
-            )
-        if not problems:
-            problems = [
-                f"quantiles: {many} bins must be a multiple of the {few} bins after it"
-                for many, few in pairwise(bins)
-                if many == few or many % few
-            ]
-        if problems:
-            raise HierarchyError(*problems)
-        object.__setattr__(self, "bins", bins)
+        check_levels(self, "bins", "a whole number of at least 2", lambda number: is_whole(number, 2))
+        check_nesting(
+            self, "bins", "be multiples, each of the one after it", lambda many, few: _is_multiple(few, many)
+        )
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
         """Learn the edges, and find the bin of every value at every level."""
         numbers, findings = as_numbers(values, source)
         if not numbers:
-            return Outline({}, tuple(findings))
+            return Outline({}, findings)
         whole = all(number.denominator == 1 for number in numbers.values())
         ordered = sorted(numbers, key=lambda value: (numeric_key(value), value))
         chains: dict[str, tuple[str, ...]] = dict.fromkeys(ordered, ())
@@ -341,29 +343,16 @@ class Masked(Kind):
     name: ClassVar[str] = "mask"
 
     def __post_init__(self) -> None:
-        levels = several(self.levels)
-        if not levels or not all(isinstance(keep, int) and not isinstance(keep, bool) for keep in levels):
-            msg = f"mask: levels must be whole numbers of characters to keep, got {list(levels)!r}"
-            raise HierarchyError(msg)
-        problems = [
-            f"mask: a level must keep at least 1 character, got {keep}" for keep in levels if keep < 1
-        ]
-        problems += [
-            f"mask: levels must keep fewer and fewer characters, got {fine} and then {coarse}"
-            for fine, coarse in pairwise(levels)
-            if coarse >= fine
-        ]
-        if problems:
-            raise HierarchyError(*problems)
-        object.__setattr__(self, "levels", levels)
+        must = "a whole number of characters, at least 1"
+        check_levels(self, "levels", must, lambda keep: is_whole(keep, 1))
+        check_nesting(self, "levels", "keep fewer and fewer characters", gt)
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
         """Mask every value at every level."""
-        long = tuple(in_label_order(value for value in values if len(value) > _LONGEST_CODE))
+        long = [value for value in values if len(value) > _LONGEST_CODE]
         if long:
-            what = counted(len(long), "value is", "values are")
-            text = f"{what} longer than {_LONGEST_CODE} characters: {listed(long)}"
-            return Outline({}, (source.say("error", "long-label", text, labels=long, count=len(long)),))
+            what = f"longer than {_LONGEST_CODE} characters"
+            return Outline({}, source.refuse("long-label", long, f"value is {what}", f"values are {what}"))
         width = max(map(len, values), default=0)
         keeps = [keep for keep in several(self.levels) if keep < width]
         chains = {
@@ -409,23 +398,10 @@ class Dates(Kind):
     name: ClassVar[str] = "dates"
 
     def __post_init__(self) -> None:
-        levels = several(self.levels)
-        problems = [
-            f"dates: levels must be among {', '.join(_LEVELS)}, got {level!r}"
-            for level in levels
-            if level not in _LEVELS
-        ]
-        if not levels:
-            problems.append(f"dates: levels must be among {', '.join(_LEVELS)}, got none")
-        if not problems:
-            problems = [
-                f"dates: levels must become coarser, got {fine!r} and then {coarse!r}"
-                for fine, coarse in pairwise(levels)
-                if _LEVELS.index(fine) >= _LEVELS.index(coarse)
-            ]
-        if problems:
-            raise HierarchyError(*problems)
-        object.__setattr__(self, "levels", levels)
+        check_levels(self, "levels", f"among {', '.join(_LEVELS)}", _LEVELS.__contains__)
+        check_nesting(
+            self, "levels", "become coarser", lambda fine, coarse: _LEVELS.index(fine) < _LEVELS.index(coarse)
+        )
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
         """Shorten every date at every level."""
@@ -440,12 +416,10 @@ class Dates(Kind):
             else:
                 days[value] = day
                 whole_days = whole_days and match[5] is None
-        findings = []
-        if other:
-            what = counted(len(other), "value is not an ISO date", "values are not ISO dates")
-            labels = tuple(in_label_order(other))
-            text = f"{what} (such as 2009-03-14): {listed(other)}"
-            findings.append(source.say("error", "not-a-date", text, labels=labels, count=len(other)))
+        such = "(such as 2009-03-14)"
+        findings = source.refuse(
+            "not-a-date", other, f"value is not an ISO date {such}", f"values are not ISO dates {such}"
+        )
         levels = several(self.levels)
         chains = {value: tuple(_shortened(day, level) for level in levels) for value, day in days.items()}
         sizes: dict[str, int] = {}
@@ -516,26 +490,18 @@ class H3Cells(Kind):
     name: ClassVar[str] = "h3"
 
     def __post_init__(self) -> None:
-        resolutions = several(self.resolutions)
-        if not resolutions or not all(
-            isinstance(each, int) and not isinstance(each, bool) and 0 <= each <= _FINEST
-            for each in resolutions
-        ):
-            msg = f"h3: resolutions must be whole numbers from 0 to {_FINEST}, got {list(resolutions)!r}"
-            raise HierarchyError(msg)
-        if any(coarse >= fine for fine, coarse in pairwise(resolutions)):
-            msg = f"h3: resolutions must get coarser and coarser, got {list(resolutions)!r}"
-            raise HierarchyError(msg)
-        object.__setattr__(self, "resolutions", resolutions)
+        must = f"a whole number from 0 to {_FINEST}"
+        check_levels(self, "resolutions", must, lambda each: is_whole(each, 0, _FINEST))
+        check_nesting(self, "resolutions", "get coarser and coarser", gt)
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
         """Put every cell under its parents."""
         h3 = load_h3()
-        wrong = tuple(in_label_order(value for value in values if not h3.is_valid_cell(value)))
+        wrong = [value for value in values if not h3.is_valid_cell(value)]
         if wrong:
-            what = counted(len(wrong), "value is", "values are")
-            text = f"{what} no H3 cell: {listed(wrong)}"
-            return Outline({}, (source.say("error", "no-cell", text, labels=wrong, count=len(wrong)),))
+            return Outline(
+                {}, source.refuse("no-cell", wrong, "value is no H3 cell", "values are no H3 cells")
+            )
         chains = {
             value: tuple(
                 h3.cell_to_parent(value, coarse)

@@ -159,23 +159,25 @@ def coverage(values: Set[str], leaves: Set[str], groups: Set[str], source: Origi
     info column 'ill': d.csv: 1 leaf does not occur in the data
     """
     wanted = values - {ROOT, "", MISSING}
-    unknown = tuple(in_label_order(wanted - leaves - groups))
-    if unknown:
-        what = counted(len(unknown), "value of the data is", "values of the data are")
-        text = f"{what} missing: {listed(unknown)}"
-        like = match_alike(unknown, leaves)
-        if like:
-            (value, leaf), *_ = like
-            text += f" ({counted(len(like), 'looks', 'look')} like a leaf, such as {quoted(value)} like "
-            text += f'{quoted(leaf)}: alike = "merge" takes it for that)'
-        yield source.say("error", "missing-values", text, labels=unknown, count=len(unknown))
-    inside = tuple(in_label_order(wanted & groups))
-    if inside:
-        what = counted(len(inside), "value of the data is a group", "values of the data are groups")
-        what += " and no leaf" if len(inside) == 1 else " and no leaves"
-        yield source.say(
-            "error", "group-values", f"{what}: {listed(inside)}", labels=inside, count=len(inside)
-        )
+    unknown = wanted - leaves - groups
+    more = ""
+    if like := match_alike(unknown, leaves):
+        (value, leaf), *_ = like
+        more = f" ({counted(len(like), 'looks', 'look')} like a leaf, such as {quoted(value)} like "
+        more += f'{quoted(leaf)}: alike = "merge" takes it for that)'
+    yield from source.refuse(
+        "missing-values",
+        unknown,
+        "value of the data is missing",
+        "values of the data are missing",
+        more=more,
+    )
+    yield from source.refuse(
+        "group-values",
+        wanted & groups,
+        "value of the data is a group and no leaf",
+        "values of the data are groups and no leaves",
+    )
     # What does not occur does no harm, and where both occur they are named there.
     alike = [
         group

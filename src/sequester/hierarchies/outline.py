@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sequester.hierarchies.labels import LONGEST, MISSING, ROOT, counted, listed, quoted
+from sequester.hierarchies.labels import LONGEST, MISSING, ROOT, counted, in_label_order, listed, quoted
 from sequester.hierarchies.lint import SHOWN_ROWS, Finding, shown_rows
 
 if TYPE_CHECKING:
@@ -54,6 +54,16 @@ class Origin:
             count=count,
         )
 
+    def refuse(
+        self, kind: str, labels: Iterable[str], one: str, many: str, *, more: str = ""
+    ) -> list[Finding]:
+        """Return the error about all `labels`, with the first of them, and `more`; nothing without labels."""
+        found = tuple(in_label_order(labels))
+        if not found:
+            return []
+        text = f"{counted(len(found), one, many)}: {listed(found)}{more}"
+        return [self.say("error", kind, text, labels=found, count=len(found))]
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:
@@ -73,7 +83,7 @@ class Outline:
 
     parents: Mapping[str, str]
     """Every label but the root, to the label above it."""
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
     """What is wrong with it."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Leaf counts of groups that stand for more leaves than are named here."""
@@ -129,7 +139,7 @@ def examine(statements: Iterable[Edge], source: Origin, *, each_once: bool = Fal
     if depth > HIGHEST:
         text = f"{quoted(deepest)} is {depth} levels below the root, at most {HIGHEST}"
         findings.append(source.say("error", "too-deep", text, labels=(deepest,)))
-    return Outline(parents, tuple(findings), groups=groups)
+    return Outline(parents, findings, groups=groups)
 
 
 def _deepest(parents: Mapping[str, str]) -> tuple[str, int]:
@@ -260,7 +270,7 @@ def examine_paths(rows: Iterable[tuple[int, Sequence[str]]], source: Origin) -> 
             findings.append(source.say("error", "leaf-and-group", text, row=row, labels=(leaf,)))
     if not any(finding.severity == "error" for finding in findings):
         findings += _level_findings(kept, source)
-    return replace(outline, findings=tuple(findings), rows=_of_one_length(kept))
+    return replace(outline, findings=findings, rows=_of_one_length(kept))
 
 
 def _without_end(cells: Sequence[str]) -> list[str]:
@@ -357,7 +367,7 @@ def examine_nested(tree: object, source: Origin) -> Outline:
         )
     if not outline.parents and not findings:
         findings.append(source.say("error", "empty", "has no leaves"))
-    return replace(outline, findings=tuple(findings))
+    return replace(outline, findings=findings)
 
 
 class _NestedReader:
