@@ -12,23 +12,35 @@ import polars as pl
 from markupsafe import escape
 from pydantic import ValidationError
 
+from sequester.attacks.context import TARGETS
 from sequester.data.roles import RESERVED
 from sequester.engine import part
 from sequester.errors import HierarchyError, InputError
 from sequester.release.staging import write_file
+from sequester.report.plot import draw_frontier
+from sequester.verification.claim import claimed_model
+from sequester.verification.contents import open as open_release
+from sequester.workflow.advise import advise as weigh
+from sequester.workflow.compare import KNOWN, CompareOptions, compare_config
+from sequester.workflow.comparison.comparison import Comparison, describe_adversary
+from sequester.workflow.comparison.grid import read_methods, read_settings
+from sequester.workflow.comparison.trial import Knowledge, TrialResult
 from sequester.workflow.config import Config
 from sequester.workflow.draft.attributes import Proposal, propose_hierarchy
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.roles import NOTHING_SAYS_SO
+from sequester.workflow.hierarchy import build_hierarchy, lint_hierarchies, show_hierarchy
 from sequester.workflow.init import DataFile, init, to_toml
+from sequester.workflow.inspect import inspect_config
+from sequester.workflow.protect import protect as make
 from sequester.workflow.settings import Settings
+from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sequester.engine import Progress
     from sequester.errors import Warn
-    from sequester.workflow.comparison.trial import TrialResult
     from sequester.workflow.draft.attributes import QuasiDraft
     from sequester.workflow.draft.roles import Guess
     from sequester.workflow.hierarchy import HierarchyCounts
@@ -160,8 +172,6 @@ def _head(frame: pl.DataFrame, rows: int = HEAD) -> dict[str, Any]:
 
 def hierarchy(work: TaskContext, *, config: str, attribute: str) -> dict[str, Any]:
     """Count events and persons under each node of a hierarchy, and say what is wrong with it."""
-    from sequester.workflow.hierarchy import lint_hierarchies, show_hierarchy  # noqa: PLC0415
-
     linted = lint_hierarchies(config, progress=part(work.progress, 0.0, 0.5))
     findings = [finding for each in linted if each.attribute == attribute for finding in each.findings]
     marks = {label: each.kind.replace("-", " ") for each in findings for label in each.labels}
@@ -196,15 +206,11 @@ def _nested(counted: HierarchyCounts, node: int, marks: Mapping[str, str], left:
 
 def build(work: TaskContext, *, config: str, attribute: str, out: str) -> dict[str, Any]:
     """Write a hierarchy as an ARX file."""
-    from sequester.workflow.hierarchy import build_hierarchy  # noqa: PLC0415  (each job loads what it needs)
-
     return build_hierarchy(config, attribute, out, progress=work.progress, warn=work.warn).to_json()
 
 
 def inspect(work: TaskContext, *, config: str) -> dict[str, Any]:
     """Inspect the data: its problems and risks."""
-    from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (as above)
-
     page = work.folder / "inspect.html"
     found = inspect_config(config, out=page, force=True, progress=work.progress, warn=work.warn)
     # The page runs no script and escapes every label, so that its body can stand in another page.
@@ -223,9 +229,6 @@ def compare(
     write_releases: bool,
 ) -> dict[str, Any]:
     """Try methods and parameters; what is done is drawn as it comes."""
-    from sequester.workflow.compare import CompareOptions, compare_config  # noqa: PLC0415  (as above)
-    from sequester.workflow.comparison.grid import read_methods, read_settings  # noqa: PLC0415  (as above)
-
     drawn: list[str] = []
 
     def report(fraction: float, phase: str) -> None:
@@ -249,20 +252,12 @@ def compare(
 
 def _results(out: Path) -> dict[str, TrialResult]:
     """Return all results in the folder of a comparison, by their keys, in the order in which they came."""
-    from sequester.workflow.comparison.trial import TrialResult  # noqa: PLC0415  (as above)
-
     paths = sorted((out / "results").glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
     return {path.stem: TrialResult.of(json.loads(path.read_bytes())) for path in paths}
 
 
 def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
     """Draw the frontier, with a link at each candidate, and list them."""
-    from sequester.attacks.context import TARGETS  # noqa: PLC0415  (as above)
-    from sequester.report.plot import draw_frontier  # noqa: PLC0415  (as above)
-    from sequester.workflow.compare import KNOWN  # noqa: PLC0415  (as above)
-    from sequester.workflow.comparison.comparison import Comparison, describe_adversary  # noqa: PLC0415
-    from sequester.workflow.comparison.trial import Knowledge  # noqa: PLC0415  (as above)
-
     data = Config.load(config).settings.data
     is_sequence = data.symbol is not None or (data.place is not None and not data.quasi)
     knowledge = Knowledge(kind="ordered" if is_sequence else "anywhere", known=KNOWN, targets=TARGETS)
@@ -341,15 +336,11 @@ def changes(work: TaskContext, *, config: str, internal: str) -> dict[str, Any]:
 
 def advise(work: TaskContext, *, config: str, **answers: str) -> dict[str, Any]:
     """Recommend a method."""
-    from sequester.workflow.advise import advise as weigh  # noqa: PLC0415  (each job loads what it needs)
-
     return weigh(config, progress=work.progress, **answers).to_json()  # type: ignore[arg-type]
 
 
 def protect(work: TaskContext, *, config: str, out: str) -> dict[str, Any]:
     """Make a release."""
-    from sequester.workflow.protect import protect as make  # noqa: PLC0415  (as above)
-
     done = make(config, out=out, progress=work.progress, warn=work.warn)
     method = Config.load(config).method()
     loss = done.release.utility.get("information_loss")
@@ -366,8 +357,6 @@ def protect(work: TaskContext, *, config: str, out: str) -> dict[str, Any]:
 
 def verify(work: TaskContext, *, release: str, original: str | None = None) -> dict[str, Any]:
     """Check a release by its files."""
-    from sequester.workflow.verify import verify_release  # noqa: PLC0415  (as above)
-
     return verify_release(release, original=original, progress=work.progress, warn=work.warn).to_json()
 
 
@@ -380,9 +369,6 @@ def look(
     persons: bool = False,
 ) -> dict[str, Any]:
     """Open a release as its recipient does, and estimate how many had a value."""
-    from sequester.verification.claim import claimed_model  # noqa: PLC0415  (as above)
-    from sequester.verification.contents import open as open_release  # noqa: PLC0415  (as above)
-
     work.progress(0.0, "opening")
     opened = open_release(release)
     expected = opened.expected_count({column: value}, persons=persons) if column else None

@@ -27,6 +27,7 @@ from sequester.release.folder import (
 )
 from sequester.release.release import ORDER, PERSON
 from sequester.release.staging import OutputFolders, staging, sync_file, sync_folder
+from sequester.report import page
 from sequester.report.findings import NO_FINDINGS, Findings
 from sequester.verification.verify import verify
 
@@ -181,7 +182,7 @@ def write(
     remarks = _check(release, max_suppressed, accept_unprotected)
     for note in remarks:
         warn(note)
-    pages = _usual_pages() if report is None else report
+    pages = page if report is None else report
     with _disk_errors(target), staging(target, force=force) as stage:
         aside = stage.aside
         own_hash = _write_release(release, aside.release, pages, progress)
@@ -265,13 +266,6 @@ def _write_release(release: Release, folder: Path, pages: Pages, progress: Progr
     progress(0.3, "drawing the report")
     (folder / "report.html").write_text(pages.external_page(release), encoding="utf-8", newline="\n")
     return write_certificate(release, folder)
-
-
-def _usual_pages() -> Pages:
-    # Plots take a while to load, and a caller may have pages of its own.
-    from sequester.report import page  # noqa: PLC0415
-
-    return page
 
 
 def _verify(
