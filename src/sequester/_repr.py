@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
 _LONGEST_CELL = 60
 _INVISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
@@ -232,3 +232,17 @@ def number(value: float) -> str:
     if value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
+    """Write the rows of a table below each other.
+
+    Examples
+    --------
+    >>> list(aligned([("risk", "value"), ("k", "0.5")]))
+    ['risk  value', 'k     0.5']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        yield f"{indent}{'  '.join(cells)}".rstrip()

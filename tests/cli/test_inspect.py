@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from refusal_cases import GOOD, HEAD, TOML, Case, Refusal, more, toml
-from sequester.cli.data import _bar
 
 DATA = TOML[: TOML.index("[method]")]
 ARGV = ("inspect", "release.toml")
@@ -32,7 +31,7 @@ def test_needs_no_method(run, clicks):
     ran = run("inspect", "release.toml", "--quiet")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("7 persons, 13 events, 3 different items\n")
-    assert "    1 person: bbs" in ran.out.splitlines()
+    assert ["bbs", "ordered", "1"] in [line.split() for line in ran.out.splitlines()]
 
 
 def test_json_is_one_document_of_the_agreed_shape(run, clicks):
@@ -66,10 +65,8 @@ def test_page_is_written_once_and_replaced_when_asked(run, clicks):
 def test_patterns_are_listed_when_asked(run, clicks):
     assert "Frequent patterns" not in run("inspect", "release.toml", "--quiet").out
     ran = run("inspect", "release.toml", "--patterns", "--quiet")
-    assert ran.out.splitlines()[-2:] == [
-        "Frequent patterns, each of at least 2 persons",
-        "            6  news > tech",
-    ]
+    assert "that occur in the events of at least 2 persons" in ran.out
+    assert ran.out.splitlines()[-1] == "    news > tech  6"
 
 
 def test_the_steward_says_how_frequent_and_how_many(run, clicks):
@@ -107,17 +104,8 @@ def test_confidence_is_set_against_the_base_rate(run, tmp_path):
         {"items": ["zip=10"], "persons": 3, "value": "disease=HIV", "confidence": 1.0}
     ]
     text = run("inspect", "release.toml", "--quiet").out
-    assert "    3 persons, 100% with disease=HIV: zip=10" in text.splitlines()
-
-
-def test_bars_are_plain_where_the_terminal_has_no_blocks(monkeypatch):
-    class Narrow:
-        encoding = "ascii"
-
-    monkeypatch.setattr("sys.stdout", Narrow())
-    assert _bar() == "#"
-    Narrow.encoding = "utf-8"
-    assert _bar() == "█"
+    rows = [line.split() for line in text.splitlines()]
+    assert ["zip=10", "ordered", "3", "disease=HIV", "100%"] in rows
 
 
 CASES = [

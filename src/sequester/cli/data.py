@@ -1,6 +1,5 @@
 """Commands on data: ``init``, ``inspect``, ``hierarchy``, ``schema``, ``convert`` and ``datasets``."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -219,19 +218,10 @@ def inspect(
 def _inspection_lines(found: "Inspection", out: Path | None) -> Iterator[str]:
     from sequester.workflow.inspect_report import lines  # noqa: PLC0415  (as above)
 
-    yield from lines(found, bar=_bar())
+    yield from lines(found)
     if out is not None:
         yield ""
         yield f"to read          {out} (internal: do not share)"
-
-
-def _bar() -> str:
-    """Return what bars are made of: a block, or a mark that every terminal has."""
-    try:
-        "█".encode(sys.stdout.encoding or "ascii")
-    except (LookupError, UnicodeEncodeError):
-        return "#"
-    return "█"
 
 
 Attribute = Annotated[str, argument("ATTRIBUTE", "A column that has a hierarchy.")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sequester._repr import aligned
 from sequester.cli.exits import DONE, INTERNAL_ERROR, NOT_SATISFIED
 from sequester.cli.options import (
     ConfigPath,
@@ -20,7 +21,7 @@ from sequester.cli.options import (
     option,
     whole_number,
 )
-from sequester.cli.terminal import Terminal, aligned, duration, levels
+from sequester.cli.terminal import Terminal, duration, levels
 from sequester.errors import InputError
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 

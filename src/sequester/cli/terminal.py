@@ -190,20 +190,6 @@ def levels(achieved: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in achieved.items())
 
 
-def aligned(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:
-    """Write the rows of a table below each other.
-
-    Examples
-    --------
-    >>> list(aligned([("risk", "value"), ("k", "0.5")]))
-    ['risk  value', 'k     0.5']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        yield f"{indent}{'  '.join(cells)}".rstrip()
-
-
 PATIENCE = 2.0
 """Seconds before anything is shown."""
 _EVERY, _RARELY = 10.0, 60.0

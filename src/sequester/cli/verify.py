@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sequester._repr import aligned
 from sequester.cli.exits import DONE, NOT_SATISFIED
 from sequester.cli.options import (
     EngineAddress,
@@ -18,7 +19,7 @@ from sequester.cli.options import (
     option,
     whole_number,
 )
-from sequester.cli.terminal import Terminal, aligned, levels
+from sequester.cli.terminal import Terminal, levels
 
 if TYPE_CHECKING:
     from sequester.verification.claim import Verification

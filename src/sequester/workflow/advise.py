@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sequester._repr import json_fields
+from sequester._repr import aligned, json_fields
 from sequester.attacks.singling_out import SinglingOut
 from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError, UnattainableError
@@ -256,7 +256,7 @@ class Advice:
             said += [
                 "",
                 f"tried on {self.sample}:",
-                *_table([header, *(each.cells() for each in self.trials)]),
+                *aligned([header, *(each.cells() for each in self.trials)], indent="  "),
             ]
         if self.recommended is None:
             said += [f"not {name}: {why}" for name, why in self.refused.items()]
@@ -442,11 +442,6 @@ def _ranked(
         return kept < most - CLOSE, -each.merit, -kept
 
     return sorted(found, key=rank)
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _mismatch(service: Suitability | None, answers: Mapping[str, str]) -> str:

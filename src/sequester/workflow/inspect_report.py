@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from sequester._repr import Card
+from sequester._repr import Card, aligned
 from sequester.attacks.risk import percent
 from sequester.hierarchies.labels import counted
 from sequester.release.plot import Figure
@@ -13,7 +13,7 @@ from sequester.report.page import Number, Section, template
 from sequester.report.plot import bars
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sequester.attacks import AttributeExposure, Exposure, Pattern, Proportion
     from sequester.attacks.singling_out import SinglingOut
@@ -95,7 +95,7 @@ def channels(counts: ChannelCounts) -> str:
     confidence = f", or shows a protected value with a confidence above {percent(counts.c)}"
     text = (
         "A channel is background knowledge of a person, recorded or coarser, that matches fewer than "
-        f"{persons(counts.k)}{confidence if counts.c < 1 else ''}. It is minimal if nothing more general is "
+        f"{counts.k:,} persons{confidence if counts.c < 1 else ''}. It is minimal if nothing more general is "
         "one. These are what halt has to break."
     )
     if not counts.counts:
@@ -159,11 +159,6 @@ def _spread(
     )
 
 
-def persons(number: int) -> str:
-    """Write how many persons."""
-    return counted(number, "person", "persons")
-
-
 def knowledge(pattern: Pattern, kind: str) -> str:
     """Write what is known: items in order, or side by side."""
     return (" > " if kind == "ordered" else " + ").join(pattern.items) or "nothing"
@@ -192,129 +187,29 @@ def cut(exposures: tuple[Exposure, ...]) -> str:
 
 
 _WIDTH = 100
-_BAR = 10
-_SHOWN_DEPENDENT = 20
-_SHOWN_PATTERNS = 2
-_SHOWN_ATTRIBUTES = 20
+_SHOWN = 20
+"""Remarks and rows of a section that a terminal shows."""
 
 
-def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
-    """Yield everything, section by section; `bar` is what bars are made of."""
-    shape = inspection.shape
-    yield counts(shape)
-    if inspection.reading is not None:
-        yield from inspection.reading.lines()
-    yield ""
-    yield "Shape"
-    yield from _facts(_shape(shape))
-    yield ""
-    yield "Problems"
-    yield from (f"  {each.severity}: {each}" for each in inspection.problems)
-    if not inspection.problems:
-        yield "  none"
-    if inspection.dependent:
-        yield ""
-        yield "Quasi-identifiers that follow from others, so that a coarse one is undone by a fine one"
-        yield from (f"  {each}" for each in inspection.dependent[:_SHOWN_DEPENDENT])
-        if len(inspection.dependent) > _SHOWN_DEPENDENT:
-            yield f"  and {len(inspection.dependent) - _SHOWN_DEPENDENT:,} more"
-    yield ""
-    yield "Re-identification risk from an adversary who knows a few items of a person"
-    for each in _remarks(inspection):
-        yield from _wrapped(each)
-    guesses = [each.confidence for each in inspection.exposures if each.confidence is not None]
-    if guesses:
-        yield from _wrapped(describe_confidence(guesses[0].base_rate))
-    for kind, rows in by_kind(inspection.exposures):
-        yield ""
-        yield from _candidate_sets(kind, rows, bar)
-        if rows[-1].confidence is not None:
-            yield from _confidences(rows, bar)
-    if inspection.by_attribute:
-        yield ""
-        yield from _attributes(inspection)
-    for section in _uncovered_sections(inspection):
+def lines(inspection: Inspection) -> Iterator[str]:
+    """Yield the sections of the page as lines for a terminal, without the plots."""
+    yield counts(inspection.shape)
+    for section in _sections(inspection):
         yield ""
         yield section.title
         for text in section.text:
-            yield from _wrapped(text)
+            yield from textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield from _first([f"  {line}" for line in section.remarks])
         if section.rows:
-            yield from _facts((section.header, *section.rows), indent=4)
-    if inspection.frequent is not None:
-        yield ""
-        yield f"Frequent patterns, each of at least {inspection.frequent.min_support:,} persons"
-        for pattern, support in inspection.frequent.patterns:
-            yield f"  {support:>11,}  {' > '.join(pattern)}"
-        left = inspection.frequent.total - len(inspection.frequent.patterns)
-        if left or not inspection.frequent.total:
-            yield f"  and {left:,} more" if left else "  none"
+            header, *rows = aligned([section.header, *section.rows], indent="    ")
+            yield header
+            yield from _first(rows)
 
 
-def _shape(shape: Shape) -> Iterator[tuple[str, str]]:
-    yield from spread_of(shape)
-    for column in shape.columns:
-        labels = "" if column.labels is None else f", {column.labels:,} labels"
-        missing = f", {column.missing:,} missing" if column.missing else ""
-        yield column.name, f"{column.role}{labels}{missing}"
-
-
-def _facts(facts: Iterable[tuple[str, ...]], *, indent: int = 2) -> Iterator[str]:
-    pairs = list(facts)
-    width = min(max(len(name) for name, _ in pairs), 30)
-    yield from (f"{'':<{indent}}{name:<{width}}  {value}" for name, value in pairs)
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
-def _candidate_sets(kind: str, rows: list[Exposure], bar: str) -> Iterator[str]:
-    yield f"  {kind}: {KINDS[kind]}"
-    header = ("singled out", "fewer than 5", "fewer than 10")
-    yield from _table(header, {each.known: (each.unique, each.below_5, each.below_10) for each in rows}, bar)
-    for each in rows:
-        for pattern in each.worst[:_SHOWN_PATTERNS]:
-            yield f"    {persons(pattern.persons)}: {knowledge(pattern, kind)}"
-
-
-def _confidences(rows: list[Exposure], bar: str) -> Iterator[str]:
-    found = {each.known: each.confidence for each in rows if each.confidence is not None}
-    shares = {known: (each.above_half, each.above_80) for known, each in found.items()}
-    yield from _table(("confidence above 50%", "above 80%"), shares, bar)
-    for each in found.values():
-        for pattern in each.worst[:_SHOWN_PATTERNS]:
-            yield (
-                f"    {persons(pattern.persons)}, {percent(pattern.confidence)} with "
-                f"{pattern.value}: {knowledge(pattern, rows[0].kind)}"
-            )
-
-
-def _attributes(inspection: Inspection) -> Iterator[str]:
-    yield "Persons singled out by one attribute alone, and by all together"
-    yield from _wrapped(BY_ATTRIBUTE)
-    found = by_attribute(inspection.by_attribute)
-    shown = dict(list(found.items())[:_SHOWN_ATTRIBUTES]) | {"together": together(inspection.exposures)}
-    width = min(max(map(len, shown)), 30)
-    header = "  ".join(f"{items(known):>8}" for known in range(1, len(shown["together"]) + 1))
-    yield f"    {'':<{width}}  {header}"
-    for name, shares in shown.items():
-        yield f"    {name:<{width}}  {'  '.join(f'{percent(each.value):>8}' for each in shares)}"
-    if len(found) > _SHOWN_ATTRIBUTES:
-        yield f"    and {counted(len(found) - _SHOWN_ATTRIBUTES, 'attribute', 'attributes')} more"
-
-
-def _table(header: tuple[str, ...], shares: Mapping[int, tuple[Proportion, ...]], bar: str) -> Iterator[str]:
-    cells = {known: [with_interval(each) for each in row] for known, row in shares.items()}
-    numbers = [max(len(row[place]) for row in cells.values()) for place in range(len(header))]
-    widths = [max(len(title), number + 1 + _BAR) for title, number in zip(header, numbers, strict=True)]
-    titles = [f"{title:<{width}}" for title, width in zip(header, widths, strict=True)]
-    yield f"    {'knows':<9}{'  '.join(titles)}".rstrip()
-    for known, row in cells.items():
-        parts = [
-            f"{f'{cell:>{number}} {bar * round(_BAR * share.value)}':<{width}}"
-            for cell, number, width, share in zip(row, numbers, widths, shares[known], strict=True)
-        ]
-        yield f"    {items(known):<9}{'  '.join(parts)}".rstrip()
+def _first(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        yield f"  and {len(lines) - _SHOWN:,} more"
 
 
 _PLOTTED_ATTRIBUTES = 8
@@ -332,13 +227,16 @@ def page(inspection: Inspection) -> str:
             "It names combinations of values that few persons have, and is as sensitive as the data.",
         ),
         numbers=tuple(_numbers(inspection)),
-        sections=(
-            *_risk_sections(inspection),
-            *_confidence_sections(inspection.exposures),
-            *_uncovered_sections(inspection),
-            *_data_sections(inspection),
-        ),
+        sections=tuple(_sections(inspection)),
     )
+
+
+def _sections(inspection: Inspection) -> Iterator[Section]:
+    """Yield everything that is said of the data, for the page and for a terminal."""
+    yield from _risk_sections(inspection)
+    yield from _confidence_sections(inspection.exposures)
+    yield from _uncovered_sections(inspection)
+    yield from _data_sections(inspection)
 
 
 def fragment(inspection: Inspection) -> str:
@@ -455,15 +353,16 @@ def _uncovered_sections(inspection: Inspection) -> Iterator[Section]:
 
 
 def _data_sections(inspection: Inspection) -> Iterator[Section]:
-    yield Section(
-        title="Quasi-identifiers that follow from others",
-        text=(
-            "What is made coarse in one column is undone by a finer one that says the same."
-            if inspection.dependent
-            else "No quasi-identifier follows from another, and none is the sum or difference of two others.",
-        ),
-        remarks=tuple(map(str, inspection.dependent)),
-    )
+    if any("quasi" in column.role for column in inspection.shape.columns):
+        yield Section(
+            title="Quasi-identifiers that follow from others",
+            text=(
+                "What is made coarse in one column is undone by a finer one that says the same."
+                if inspection.dependent
+                else "No quasi-identifier follows from another, or is the sum or difference of two others.",
+            ),
+            remarks=tuple(map(str, inspection.dependent)),
+        )
     yield Section(
         title="Problems in the data",
         text=() if inspection.problems else ("None.",),
@@ -482,15 +381,13 @@ def _data_sections(inspection: Inspection) -> Iterator[Section]:
         ),
     )
     if inspection.frequent is not None:
+        found = inspection.frequent
+        listed = f"The {len(found.patterns):,} most frequent of {found.total:,}" if found.total else "None"
         yield Section(
             title="Frequent patterns",
-            text=(
-                f"Each is contained in the events of at least {inspection.frequent.min_support:,} persons.",
-            ),
+            text=(f"{listed} that occur in the events of at least {found.min_support:,} persons.",),
             header=("items", "persons"),
-            rows=tuple(
-                (" > ".join(items), f"{persons:,}") for items, persons in inspection.frequent.patterns
-            ),
+            rows=tuple((" > ".join(items), f"{persons:,}") for items, persons in found.patterns),
         )
 
 
