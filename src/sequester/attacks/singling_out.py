@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from sequester.attacks.risk import Proportion, Risk, percent, rounded_percent
 from sequester.data.text import as_text
 from sequester.datasets.draws import generator
 from sequester.hierarchies.labels import MISSING
-from sequester.ragged import offsets_of, owners_of, places_of
+from sequester.kernels.rows import fold_rows
+from sequester.ragged import keep_values, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sequester._typing import Mask, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
 
     Hashes = npt.NDArray[np.uint64]
@@ -46,8 +48,8 @@ class SinglingOut:
     which. The number of events is no value of a column. A person who is singled out by it already
     is singled out by columns only if their values still do so with repeated events told once.
 
-    Records are compared by hashes of 64 bits. Of a million persons, one is missed with a chance below one in
-    ten million; nobody is counted who is not alone.
+    Cells and events are compared by hashes of 64 bits. Of a million different ones, two are taken for equal
+    with a chance below one in ten million.
 
     Examples
     --------
@@ -108,7 +110,7 @@ class SinglingOut:
             cells = {name: _cells(frame[name], protected.get(name, ())) for name in columns}
             if shuffle is not None:
                 cells = {name: shuffle.permutation(own) for name, own in cells.items()}
-            return _Known.of(cells, offsets)
+            return _Known(cells, offsets)
 
         kept, closed = read(schema.keep), read(unprotected)
         singled = kept.singled_out()
@@ -131,8 +133,8 @@ class SinglingOut:
         """Count among records that stand for themselves; None where there is none."""
         if frame.is_empty() or not frame.width:
             return None
-        known = _Known.of({name: _cells(frame[name]) for name in frame.columns}, np.arange(frame.height + 1))
-        return cls(unit="records", persons=frame.height, by_all=int(_alone(known.whole).sum()))
+        written = pl.DataFrame([as_text(column).fill_null(MISSING) for column in frame])
+        return cls(unit="records", persons=frame.height, by_all=int(written.is_unique().sum()))
 
     def share(self, count: int) -> float:
         """Return the share of all persons that so many are."""
@@ -239,61 +241,45 @@ class SinglingOut:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of everybody, in hashes."""
+    """What is known of everybody, in numbers: what is equal has the same one."""
 
-    offsets: Offsets
-    """Person ``i`` has the events ``offsets[i]`` to ``offsets[i + 1]``; everybody has some."""
-    columns: Mapping[str, Hashes]
-    """What each column shows of each person, in order."""
-    rows: Hashes
-    """What all columns show of each event."""
-    varied: frozenset[str]
-    """The columns that show more than one value."""
-    has_values: Mask
-    """Persons who have a value that is not blanked out."""
+    def __init__(self, cells: Mapping[str, Hashes], offsets: Offsets) -> None:
+        """Number what each column shows; person ``i`` has the events ``offsets[i]`` to ``offsets[i + 1]``."""
+        self.cells, self.offsets = cells, offsets
+        self.lengths = np.diff(offsets)
+        self.columns = {name: _fold(own, offsets) for name, own in cells.items()}
+        """What each column shows of each person, in order."""
+        # Of no column, the number of events.
+        self.whole = _combined([self.lengths, *self.columns.values()])
+        """What all columns together show of each person."""
 
-    @classmethod
-    def of(cls, cells: Mapping[str, Hashes], offsets: Offsets) -> _Known:
-        rows = np.zeros(int(offsets[-1]), np.uint64)
-        is_value = np.zeros(len(rows), np.bool_)
-        for number, own in enumerate(cells.values()):
-            rows += _mix(own ^ _mix(np.uint64(number + 1)))
-            is_value |= own != _BLANK
-        places = _places(offsets)
-        columns = {name: _sequence(own, places, offsets) for name, own in cells.items()}
-        varied = frozenset(name for name, own in cells.items() if (own != own[0]).any())
-        return cls(offsets, columns, rows, varied, np.logical_or.reduceat(is_value, offsets[:-1]))
-
-    @property
-    def whole(self) -> Hashes:
-        """What all columns together show of each person; of no column, the number of events."""
-        lengths = np.diff(self.offsets).astype(np.uint64)
-        return _combined([lengths, *self.columns.values()])
+    @cached_property
+    def rows(self) -> Hashes:
+        """What all columns show of each event."""
+        return pl.DataFrame(self.cells).hash_rows(seed=17).to_numpy()
 
     def singled_out(self) -> Mask:
         """Mark the persons who are singled out by all columns together."""
-        if not self.columns:
-            return np.zeros(len(self.offsets) - 1, np.bool_)
-        marked = _alone(self.whole) & self.has_values
-        lengths = np.diff(self.offsets).astype(np.uint64)
-        by_number = _alone(lengths)
+        is_value = np.zeros(int(self.offsets[-1]), np.bool_)
+        for own in self.cells.values():
+            is_value |= own != _BLANK
+        marked = _alone(self.whole) & np.logical_or.reduceat(is_value, self.offsets[:-1])
+        by_number = _alone(self.lengths)
         if (marked & by_number).any():
             marked &= ~by_number | _alone(self._told_once())
         return marked
 
-    def _told_once(self) -> Hashes:
-        """Hash what all columns show of each person, without events that repeat the one before."""
+    def _told_once(self) -> Codes:
+        """Number what all columns show of each person, without events that repeat the one before."""
         is_new = np.ones(len(self.rows), np.bool_)
         is_new[1:] = self.rows[1:] != self.rows[:-1]
         is_new[self.offsets[:-1]] = True
-        offsets = offsets_of(is_new)[self.offsets]
-        return _sequence(self.rows[is_new], _places(offsets), offsets)
+        return _fold(*keep_values(self.rows, self.offsets, is_new))
 
     def count_by_one_event(self) -> int:
         """Count the persons with an event that is like no event of anybody else."""
-        if not self.columns:
+        if not self.cells:
             return 0
         pairs = pl.DataFrame({"owner": owners_of(self.offsets), "row": self.rows}).unique()
         return pairs.filter(pl.col("row").is_unique())["owner"].n_unique()
@@ -304,12 +290,13 @@ class _Known:
         def count(names: Sequence[str]) -> int:
             return int((_alone(_combined([self.columns[name] for name in names])) & singled).sum())
 
-        alone = {name: count([name]) if name in self.varied else 0 for name in self.columns}
+        varied = {name for name, own in self.cells.items() if (own != own[0]).any()}
+        alone = {name: count([name]) if name in varied else 0 for name in self.columns}
         # Of columns that single out nobody alone, those with the most different records promise most.
-        spread = {name: 0 if alone[name] else pl.Series(self.columns[name]).n_unique() for name in alone}
+        spread = {name: 0 if alone[name] else int(self.columns[name].max()) for name in alone}
         order = sorted(self.columns, key=lambda name: (-alone[name], -spread[name]))
         leading: list[tuple[str, int]] = []
-        candidates = [name for name in order if name in self.varied][:_COMBINED]
+        candidates = [name for name in order if name in varied][:_COMBINED]
         total = int(singled.sum())
         while total and candidates and len(leading) < _LEADING:
             before = [name for name, _ in leading]
@@ -326,52 +313,26 @@ def _cells(values: pl.Series, blank: Collection[str] = ()) -> Hashes:
     """Hash the cells of a column as they are written; those in `blank` all alike."""
     text = as_text(values).fill_null(MISSING)
     hashes = text.hash(seed=17).to_numpy()
-    if blank:
-        hashes = hashes.copy()
-        hashes[text.is_in(list(blank)).to_numpy()] = _BLANK
-    return hashes
+    return np.where(text.is_in(list(blank)).to_numpy(), _BLANK, hashes) if blank else hashes
 
 
-def _places(offsets: Offsets) -> Hashes:
-    """Hash the number of each event within its person."""
-    hashes: Hashes = _mix(places_of(offsets).astype(np.uint64))
-    return hashes
+def _fold(values: npt.NDArray[Any], offsets: Offsets) -> Codes:
+    """Number rows of values, or of rows of a table, so that equal ones have the same number."""
+    # Numbers of 64 bits are two of 32 bits.
+    codes = np.ascontiguousarray(values).reshape(-1).view(np.int32)
+    return fold_rows(codes, offsets * (len(codes) // max(len(values), 1)))[0]
 
 
-def _sequence(cells: Hashes, places: Hashes, offsets: Offsets) -> Hashes:
-    """Hash what each person has, in order."""
-    hashes: Hashes = np.add.reduceat(_mix(cells ^ places), offsets[:-1])
-    return hashes
+def _combined(parts: Sequence[Codes | Counts]) -> Codes:
+    """Number what each person has in all parts."""
+    table = np.stack(parts, axis=1)
+    return _fold(table, np.arange(len(table) + 1))
 
 
-def _combined(parts: Sequence[Hashes]) -> Hashes:
-    """Hash what each person has in all parts."""
-    hashes = np.zeros(len(parts[0]), np.uint64)
-    for number, own in enumerate(parts):
-        hashes += _mix(own ^ _mix(np.uint64(number + 1)))
-    return hashes
-
-
-def _alone(hashes: Hashes) -> Mask:
+def _alone(numbers: Codes | Counts) -> Mask:
     """Mark what occurs once."""
-    return pl.Series(hashes).is_unique().to_numpy()
-
-
-def _mix(values: Any) -> Any:
-    """Scatter numbers over all 64 bits.
-
-    References
-    ----------
-    Steele, Lea, Flood (2014): SplitMix.
-    """
-    with np.errstate(over="ignore"):
-        mixed = values + np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(30)
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(27)
-        mixed *= np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-        return mixed
+    alone: Mask = np.bincount(numbers)[numbers] == 1
+    return alone
 
 
 def singling_out_risks(released: EventTable, original: EventTable, *, seed: str) -> Iterator[Risk]:
