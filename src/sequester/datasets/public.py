@@ -7,7 +7,6 @@ click order of BMSWebView1, the leading zeros of the ICD codes of the MIMIC demo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Reader = Callable[[Path], pl.DataFrame]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Public:
-    """A data set: where its persons are, and how it is read."""
-
-    person: str | None
-    """The column of persons, or of what stands for them; None where each row is one, or all are of one."""
-    read: Reader
     """Takes the folder that holds all data sets, or the data set's one file."""
 
 
@@ -46,7 +36,7 @@ def load(name: str, source: str | Path) -> pl.DataFrame:
     if name not in PUBLIC:
         msg = f"the data set must be one of {', '.join(PUBLIC)}, got {name!r}"
         raise InputError(msg)
-    return PUBLIC[name].read(Path(source)).cast(pl.String)
+    return PUBLIC[name](Path(source)).cast(pl.String)
 
 
 def _file(path: str, *, format: str | None = None, delimiter: str | None = None) -> Reader:  # noqa: A002
@@ -165,74 +155,53 @@ def _whole_date(text: pl.Series, near: pl.Series) -> pl.Series:
     return (day + clock.fill_null("")).alias(text.name)
 
 
-def _spmf(name: str) -> Public:
-    return Public(person="person", read=_file(f"spmf/{name}.txt.gz", format="spmf"))
-
-
-def _xes(name: str) -> Public:
-    return Public(person="case:concept:name", read=_file(f"eventlogs/{name}.xes.gz"))
-
-
-def _csv(path: str, person: str | None, *, delimiter: str | None = None) -> Public:
-    return Public(person=person, read=_file(f"{path}.csv.gz", delimiter=delimiter))
-
-
-PUBLIC = {
-    "msnbc": Public(person="person", read=_file("msnbc/msnbc990928.seq.gz")),
-    "spmf-msnbc": _spmf("MSNBC"),
-    "spmf-bms": _spmf("BMSWebView1"),
-    "spmf-sign": _spmf("SIGN"),
-    "spmf-leviathan": _spmf("LEVIATHAN"),
-    "spmf-bike": _spmf("BIKE"),
-    "desynpuf-claims": Public(
-        person="DESYNPUF_ID",
-        read=_files("desynpuf", r"DE1_0_2008_to_2010_Inpatient_Claims_Sample_(?P<sample>\d+)\.csv"),
+PUBLIC: dict[str, Reader] = {
+    "msnbc": _file("msnbc/msnbc990928.seq.gz"),
+    "spmf-msnbc": _file("spmf/MSNBC.txt.gz", format="spmf"),
+    "spmf-bms": _file("spmf/BMSWebView1.txt.gz", format="spmf"),
+    "spmf-sign": _file("spmf/SIGN.txt.gz", format="spmf"),
+    "spmf-leviathan": _file("spmf/LEVIATHAN.txt.gz", format="spmf"),
+    "spmf-bike": _file("spmf/BIKE.txt.gz", format="spmf"),
+    "desynpuf-claims": _files("desynpuf", r"DE1_0_2008_to_2010_Inpatient_Claims_Sample_(?P<sample>\d+)\.csv"),
+    "desynpuf-beneficiaries": _files(
+        "desynpuf", r"DE1_0_(?P<year>\d{4})_Beneficiary_Summary_File_Sample_(?P<sample>\d+)\.csv"
     ),
-    "desynpuf-beneficiaries": Public(
-        person="DESYNPUF_ID",
-        read=_files(
-            "desynpuf", r"DE1_0_(?P<year>\d{4})_Beneficiary_Summary_File_Sample_(?P<sample>\d+)\.csv"
-        ),
+    "sepsis": _file("sepsis/Sepsis.csv.gz"),
+    "bpic2013-incidents": _file("eventlogs/07_bpic2013_incidents.xes.gz"),
+    "receipt": _file("eventlogs/08_receipt.xes.gz"),
+    "helpdesk": _file("eventlogs/helpdesk.xes.gz"),
+    "running-example": _file("eventlogs/running-example.xes.gz"),
+    "traffic-fines": _file("eventlogs/traffic_fines.csv.gz"),
+    "hospital-billing": _file("eventlogs/hospital_billing.csv.gz"),
+    "diabetes70": _diabetes,
+    "mimic4demo-patients": _mimic("patients", "dod"),
+    "mimic4demo-admissions": _mimic(
+        "admissions", "admittime", "dischtime", "deathtime", "edregtime", "edouttime"
     ),
-    "sepsis": _csv("sepsis/Sepsis", "case_id"),
-    "bpic2013-incidents": _xes("07_bpic2013_incidents"),
-    "receipt": _xes("08_receipt"),
-    "helpdesk": _xes("helpdesk"),
-    "running-example": _xes("running-example"),
-    "traffic-fines": _csv("eventlogs/traffic_fines", "case_id"),
-    "hospital-billing": _csv("eventlogs/hospital_billing", "case_id"),
-    "diabetes70": Public(person="patient", read=_diabetes),
-    "mimic4demo-patients": Public(person="subject_id", read=_mimic("patients", "dod")),
-    "mimic4demo-admissions": Public(
-        person="subject_id",
-        read=_mimic("admissions", "admittime", "dischtime", "deathtime", "edregtime", "edouttime"),
-    ),
-    "mimic4demo-diagnoses": _csv("mimic4demo/diagnoses_icd", "subject_id"),
-    "synthea-patients": _csv("synthea/patients", "ID"),
-    "synthea-conditions": _csv("synthea/conditions", "PATIENT"),
-    "synthea-medications": _csv("synthea/medications", "PATIENT"),
-    "foursquare-nyc": Public(
-        person="label", read=_files("foursquare_nyc_week", r"(?P<part>train|test)_latlon\.csv")
-    ),
-    "geolife11": _csv("geolife11/geolife11", "user"),
-    "aruba": _csv("casas_aruba/activity_dataset", None),
-    "aruba-marks": _csv("casas_aruba/dataset", None),
-    "hh101": _csv("casas_hh101/dataset", None),
-    "kasteren-a": Public(person=None, read=_kasteren("A", "as", "activity_labels")),
-    "kasteren-b": Public(person=None, read=_kasteren("B", "as", "activity_labels")),
-    "kasteren-c": Public(person=None, read=_kasteren("C", "as", "activity_labels")),
-    "kasteren-a-sensors": Public(person=None, read=_kasteren("A", "ss", "sensor_labels")),
-    "kasteren-b-sensors": Public(person=None, read=_kasteren("B", "ss", "sensor_labels")),
-    "kasteren-c-sensors": Public(person=None, read=_kasteren("C", "ss", "sensor_labels")),
-    "ordonez-a": Public(person=None, read=_ordonez("ADLs")),
-    "ordonez-a-sensors": Public(person=None, read=_ordonez("Sensors")),
-    "mvad": _csv("lifecourse/mvad", "id"),
-    "biofam": _csv("lifecourse/biofam", None),
-    "fitbit": _csv("fitbit/hourlySteps_merged", "Id"),
-    "houston-crime": _csv("houston_crime/crime", None),
-    "hk-covid": _csv("hk_covid/enhanced_sur_covid_19_eng", "Case no."),
+    "mimic4demo-diagnoses": _file("mimic4demo/diagnoses_icd.csv.gz"),
+    "synthea-patients": _file("synthea/patients.csv.gz"),
+    "synthea-conditions": _file("synthea/conditions.csv.gz"),
+    "synthea-medications": _file("synthea/medications.csv.gz"),
+    "foursquare-nyc": _files("foursquare_nyc_week", r"(?P<part>train|test)_latlon\.csv"),
+    "geolife11": _file("geolife11/geolife11.csv.gz"),
+    "aruba": _file("casas_aruba/activity_dataset.csv.gz"),
+    "aruba-marks": _file("casas_aruba/dataset.csv.gz"),
+    "hh101": _file("casas_hh101/dataset.csv.gz"),
+    "kasteren-a": _kasteren("A", "as", "activity_labels"),
+    "kasteren-b": _kasteren("B", "as", "activity_labels"),
+    "kasteren-c": _kasteren("C", "as", "activity_labels"),
+    "kasteren-a-sensors": _kasteren("A", "ss", "sensor_labels"),
+    "kasteren-b-sensors": _kasteren("B", "ss", "sensor_labels"),
+    "kasteren-c-sensors": _kasteren("C", "ss", "sensor_labels"),
+    "ordonez-a": _ordonez("ADLs"),
+    "ordonez-a-sensors": _ordonez("Sensors"),
+    "mvad": _file("lifecourse/mvad.csv.gz"),
+    "biofam": _file("lifecourse/biofam.csv.gz"),
+    "fitbit": _file("fitbit/hourlySteps_merged.csv.gz"),
+    "houston-crime": _file("houston_crime/crime.csv.gz"),
+    "hk-covid": _file("hk_covid/enhanced_sur_covid_19_eng.csv.gz"),
 }
-"""Name to data set."""
+"""Name to the reader of a data set."""
 
 
 def areas(n_areas: int, *, first: int = 1, width: int = 10) -> Hierarchy:
