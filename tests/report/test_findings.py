@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sequester.hierarchies import Hierarchy
 from sequester.release.plot import count_values
-from sequester.report.findings import generalization_levels, level_text
+from sequester.report.findings import generalization_levels
 
 TREE = Hierarchy.from_tree({"acute": {"cold": {}, "airways": ["flu", "croup"]}, "asthma": {}})
 
@@ -18,23 +18,23 @@ TREE = Hierarchy.from_tree({"acute": {"cold": {}, "airways": ["flu", "croup"]}, 
 def test_cells_are_counted_by_level(cells):
     values = {"ill": count_values(pl.Series(cells))}
     (found,) = generalization_levels(values, {"ill": TREE.above(cells)}, {"ill": TREE})
-    assert found.height == 3
+    assert found["levels"] == 3
     counted = {}
     for cell in cells:
         node = TREE.node(cell)
         # What stands for one value is as recorded, however short its branch.
         level = 0 if TREE.leaves[node] == 1 else 3 - int(TREE.depth[node])
         counted[level] = counted.get(level, 0) + 1
-    assert {step.level: step.cells for step in found.steps} == counted
-    assert sum(step.share for step in found.steps) == pytest.approx(1)
-    assert [step.level for step in found.steps] == sorted(counted)
+    assert {step["level"]: step["cells"] for step in found["released"]} == counted
+    assert sum(step["share"] for step in found["released"]) == pytest.approx(1)
+    assert [step["level"] for step in found["released"]] == sorted(counted)
 
 
 def test_a_recipient_is_told_what_values_stand_for_and_not_how_deep_the_hierarchy_was():
     cells = ["acute", "acute", "acute", "*", "asthma"]
     values = {"ill": count_values(pl.Series(cells))}
     (found,) = generalization_levels(values, {"ill": TREE.above(cells)})
-    assert [(step.title, step.cells, level_text(step)) for step in found.steps] == [
+    assert [(step["title"], step["cells"], step["text"]) for step in found["released"]] == [
         ("as recorded", 1, "1 value, such as asthma"),
         ("coarser", 3, "acute, which stands for 3 values"),
         ("*, suppressed", 1, ""),

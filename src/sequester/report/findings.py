@@ -321,44 +321,12 @@ def measure_title(name: str) -> str:
 _LABEL = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelCount:
-    """The released cells of an attribute that are equally coarse."""
-
-    level: int
-    """Steps above what was recorded; 0 is as recorded."""
-    title: str
-    """The level in words."""
-    cells: int
-    """Released cells at it."""
-    share: float
-    """Their share of all released cells."""
-    n_values: int
-    """Different values among them."""
-    example: str
-    """The most frequent of these."""
-    leaves: int
-    """Values of the source that the example stands for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeLevels:
-    """An attribute and how coarse its released values are."""
-
-    attribute: str
-    """Its column."""
-    height: int
-    """Level of ``*``."""
-    steps: tuple[LevelCount, ...]
-    """The levels that occur, the finest first."""
-
-
 def generalization_levels(
     values: Mapping[str, pl.DataFrame],
     released: Mapping[str, pl.DataFrame],
     originals: Mapping[str, Hierarchy] | None = None,
-) -> list[AttributeLevels]:
-    """Count the released cells of each attribute by level.
+) -> list[dict[str, Any]]:
+    """Count the released cells of each attribute by level: 0 is as recorded, ``levels`` is that of ``*``.
 
     `values` has column to ``value``, ``count``; `released` has column to ``node``, ``parent``, ``leaves``.
     Without the whole hierarchies in `originals`, as a recipient has them, it is not known how many levels
@@ -373,7 +341,7 @@ def generalization_levels(
 
 def _count_levels(
     name: str, values: pl.DataFrame, released: pl.DataFrame, whole: Hierarchy | None
-) -> AttributeLevels:
+) -> dict[str, Any]:
     tree = Hierarchy.from_frame(released) if whole is None else whole
     leaves = dict(released.select("node", "leaves").iter_rows())
     height = tree.height + (whole is None)
@@ -391,19 +359,20 @@ def _count_levels(
     steps = []
     for level, found in sorted(at.items()):
         cells = sum(count for _, count in found)
+        # The most frequent value is an example.
         label = found[0][0]
         steps.append(
-            LevelCount(
-                level=level,
-                title=_title(level, None if whole is None else height, label),
-                cells=cells,
-                share=cells / total,
-                n_values=len(found),
-                example=shown(label, _LABEL),
-                leaves=leaves.get(label, 1),
-            )
+            {
+                "level": level,
+                "title": _title(level, None if whole is None else height, label),
+                "cells": cells,
+                "share": cells / total,
+                "values": len(found),
+                "example": shown(label, _LABEL),
+                "text": level_text(shown(label, _LABEL), len(found), leaves.get(label, 1)),
+            }
         )
-    return AttributeLevels(attribute=name, height=height, steps=tuple(steps))
+    return {"attribute": name, "levels": height, "released": steps}
 
 
 def _title(level: int, height: int | None, label: str) -> str:
@@ -414,17 +383,17 @@ def _title(level: int, height: int | None, label: str) -> str:
     return "coarser" if height is None else f"coarser by {level} of {height} levels"
 
 
-def level_text(step: LevelCount) -> str:
-    """Return the values of a level as text, with an example.
+def level_text(example: str, n_values: int, leaves: int) -> str:
+    """Return the values of a level as text, with an example that stands for so many leaves.
 
     Examples
     --------
-    >>> step = LevelCount(level=1, title="", cells=4, share=0.5, n_values=3, example="56***", leaves=100)
-    >>> level_text(step)
+    >>> level_text("56***", n_values=3, leaves=100)
     '3 values, such as 56***, which stands for 100 values'
     """
-    some = f"{counted(step.n_values, 'value', 'values')}, such as {step.example}"
-    if step.leaves == 1 or step.example == ROOT:
-        return "" if step.example == ROOT else some
-    stands = f"which stands for {number(step.leaves)} values"
-    return f"{step.example if step.n_values == 1 else some}, {stands}"
+    if example == ROOT:
+        return ""
+    some = f"{counted(n_values, 'value', 'values')}, such as {example}"
+    if leaves == 1:
+        return some
+    return f"{example if n_values == 1 else some}, which stands for {number(leaves)} values"

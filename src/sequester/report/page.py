@@ -26,7 +26,6 @@ from sequester.report.findings import (
     evidence_samples,
     generalization_levels,
     group_measures,
-    level_text,
     promised_levels,
     summarize_changes,
 )
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.release.plot import Figure
     from sequester.release.release import Release
-    from sequester.report.findings import AttributeLevels, Findings
+    from sequester.report.findings import Findings
     from sequester.utility.score import Score
 
 
@@ -153,7 +152,6 @@ def environment() -> jinja2.Environment:
         percent=text.percent,
         seconds=text.seconds,
         capital=text.capitalize_first,
-        example=level_text,
         bars=bars,
     )
     made.globals.update(version=__version__)
@@ -206,7 +204,6 @@ def internal_document(
     rows = Released.of(release.frame)
     changed = summarize_changes(release)
     figures = data_figures(rows, release.unit, original)
-    levels = generalization_levels(rows.values, release.hierarchies, _trees(original))
     document = {
         "format": FORMAT,
         "software": {"name": "sequester", "version": __version__},
@@ -238,7 +235,7 @@ def internal_document(
         "series": None if release.series is None else list(release.series.history),
         "explanation": None if findings.explanation is None else findings.explanation.to_json(),
         "notes": findings.notes,
-        "levels": [_levels(each) for each in levels],
+        "levels": generalization_levels(rows.values, release.hierarchies, _trees(original)),
         "utility": {name: _score(score) for name, score in release.utility.items()},
         "figures": [_figure(each) for each in (*changed["figures"], *release.method_plots, *figures)],
         "timings": None if findings.timings is None else findings.timings.to_json(),
@@ -249,23 +246,6 @@ def internal_document(
 
 def _trees(original: EventTable | None) -> Mapping[str, Hierarchy] | None:
     return None if original is None else original.hierarchies
-
-
-def _levels(each: AttributeLevels) -> dict[str, Any]:
-    return {
-        "attribute": each.attribute,
-        "levels": each.height,
-        "released": [
-            {
-                "level": step.level,
-                "cells": step.cells,
-                "share": step.share,
-                "values": step.n_values,
-                "example": step.example,
-            }
-            for step in each.steps
-        ],
-    }
 
 
 def _score(score: Score) -> dict[str, Any]:
