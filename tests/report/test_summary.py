@@ -88,7 +88,8 @@ def test_every_attack_and_kind_of_the_package_has_a_definition():
     from sequester.attacks.inference import InferenceMeasure, PresenceMeasure
     from sequester.attacks.linkage import LinkageMeasure
 
-    for name in (*get_args(LinkageMeasure), *get_args(InferenceMeasure), *get_args(PresenceMeasure)):
+    measures = {*get_args(LinkageMeasure), *get_args(InferenceMeasure), *get_args(PresenceMeasure)}
+    for name in measures - {"found"}:  # counted for `compare` alone
         assert attack_means(name)
         assert attack_title(f"{name}_shown") == f"{ATTACKS[name][0]}, without suppressed values"
         assert name in GENERAL

@@ -56,6 +56,7 @@ def test_made_data_goes_through(data):
     assert table.n_owners == 60
 
 
+@pytest.mark.full_work
 def test_plots_show_what_the_report_shows():
     table = history_table(["ab", "ac", "bc"] * 4)
     release = sq.HALT(k=3, c=1, p=1).apply(table)

@@ -90,7 +90,7 @@ N_WITNESSES = 5
 """How many witnesses a verdict shows."""
 NO_BOUND = "; inference of protected values is not bounded (c = 1)"
 """What a promise says where every share of a protected value is allowed."""
-K_MEANING = "fewest persons who match"
+K_MEANING = "fewest matching persons"
 """What k counts in promises about persons."""
 Layout = Mapping[str, str]
 """Table to the roles of its columns, as a regular expression; technical columns stand there by name."""

@@ -267,8 +267,8 @@ class Stopwatch:
     >>> watch = Stopwatch(clock=lambda: next(ticks))
     >>> watch.begin("reading")
     >>> watch.begin("protecting")
-    >>> [(each.name, each.seconds) for each in watch.read().phases]
-    [('reading', 3.0), ('protecting', 0.5)]
+    >>> watch.read().phases
+    {'reading': 3.0, 'protecting': 0.5}
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
