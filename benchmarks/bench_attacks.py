@@ -79,7 +79,7 @@ def visits(persons: int) -> EventTable:
 
 
 def equals_enumeration() -> bool:
-    """Compare crowds and the mean risk of a small table with enumeration."""
+    """Compare candidate sets and the mean risk of a small table with enumeration."""
     table = clicks(60, 5, 12)
     rows = table.sequences.to_rows()
     world = AttackContext.of(table, table, targets=200)

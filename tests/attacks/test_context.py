@@ -1,4 +1,4 @@
-"""The control: persons whom the release does not hold, or values dealt out anew."""
+"""The control: persons whom the release does not hold, or permuted values."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_fine_dates_undo_a_coarse_length_of_stay():
     assert value["unique_narrowed"] > value["unique"]
     assert value["marketer_narrowed"] > value["marketer"]
     back = risks[-1]
-    assert (back.name, back.kind, back.value, back.interval) == ("given_back", "dependent", 1.0, (1.0, 1.0))
+    assert (back.name, back.kind, back.value, back.interval) == ("refinement", "dependent", 1.0, (1.0, 1.0))
     assert (back.targets, back.raw.value, back.baseline) == (4, 0, 0)
     assert {risk.name for risk in risks} >= {"prosecutor_narrowed", "confidence_narrowed"}
     exact = Linkage(kind="event", known=1, narrowed=True, measure="unique").run(

@@ -245,6 +245,6 @@ def test_dates_give_lengths_of_stay_back(frame, table):
     released = sq.EventTable(coarse, schema)
     risks = attack_tables(released, original=table, kinds=["event"], known=[1], targets=300)
     found = {risk.name: risk for risk in risks}
-    assert found["given_back"].value == 1
+    assert found["refinement"].value == 1
     assert found["marketer_narrowed"].value == pytest.approx(found["marketer"].raw.value)
     assert found["marketer"].value < found["marketer"].raw.value

@@ -208,7 +208,7 @@ def test_bits_are_relaxed_in_tenths_and_worst_cases_pattern_by_pattern():
     explanation = explain(made(method, table), original=table, method=method)
     assert {each.parameter for each in explanation.relaxations} == {"max_leakage_bits"}
     assert all(round(each.relaxed * 10) == each.relaxed * 10 for each in explanation.relaxations)
-    assert any(each.text.startswith("a → b: told up to") for each in explanation.reasons)
+    assert any(each.text.startswith("a → b: revealed up to") for each in explanation.reasons)
 
 
 def test_a_longer_window_is_tried():

@@ -222,7 +222,7 @@ def test_nothing_to_relax_is_said_too():
     assert str(error) == "nothing works; no less can be asked for"
 
 
-def test_a_ladder_is_climbed_by_halving():
+def test_a_relaxation_path_is_searched_by_halving():
     path = RelaxationPath.of(BFP2kA(k=50), "k", downwards(50, 2))
     table = symbol_table(["ab"] * 12)
     error = feasible_alternatives(

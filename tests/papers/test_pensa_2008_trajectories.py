@@ -1,7 +1,7 @@
 """Section 5 of Pensa and others (2008): regions of interest, Table 1 and Figure 4, on data that is at hand.
 
-The trajectories of Milan are not public, so the rows of Table 1 cannot be had; what it shows of densities,
-regions and trajectories must hold on other data.
+The trajectories of Milan are not public, so Table 1 cannot be reproduced row by row; what it shows of
+densities, regions and trajectories must hold on other data.
 """
 
 from __future__ import annotations

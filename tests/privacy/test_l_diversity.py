@@ -90,8 +90,8 @@ def test_two_tables_that_do_not_tell_of_the_same_records_are_believed_in_nothing
     assert verdict.achieved == {"l": 0.0}
     assert verdict.witnesses == (
         "group 1 is in 2 snapshots",
-        "group 1 has 3 records, and 2 values are told",
-        "group 2 has 0 records, and 1 values are told",
+        "group 1 has 3 records, and 2 values are listed",
+        "group 2 has 0 records, and 1 values are listed",
     )
     twice = pl.DataFrame({"group": [1, 1], "ill": ["a", "a"], "count": [1, 1]})
     assert not LDiversity(l=2).check_tables({"records": table.head(2), "values": twice})

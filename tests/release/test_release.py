@@ -34,7 +34,7 @@ def test_text_names_promise_counts_and_limits(release: Release) -> None:
     assert "limit: Records are not truthful" in text
 
 
-def test_a_glance_is_short_and_says_where_the_other_measures_are(release: Release) -> None:
+def test_the_repr_is_short_and_says_where_the_other_measures_are(release: Release) -> None:
     assert f"{len(release.utility) - 9}, all of them in utility" in repr(release)
 
 

@@ -97,8 +97,8 @@ def test_six_densities_of_made_trips_have_the_shapes_of_the_paper(made):
 def test_the_claims_say_what_was_measured(made):
     found = find_paper("pensa-2008").claims(made)
     # The separate counts are of other data.
-    assert len([each for each in found if each.verdict != "cannot be told"]) == 9
-    assert all(each.says.startswith("A separate count") for each in found if each.verdict == "cannot be told")
+    assert len([each for each in found if each.verdict != "not decided"]) == 9
+    assert all(each.says.startswith("A separate count") for each in found if each.verdict == "not decided")
     theorem = next(each for each in found if each.says.startswith("Theorem 1"))
     assert theorem.verdict == "disagrees"
     assert "strict, 0" in theorem.measured

@@ -230,9 +230,9 @@ def test_few_whole_numbers_are_marked_once_each():
         ({"a": True, "b": True}, "agrees"),
         ({"a": True, "b": False}, "agrees in part"),
         ({"a": False, "b": False}, "disagrees"),
-        ({"a": "cannot be told", "b": "cannot be told"}, "cannot be told"),
+        ({"a": "not decided", "b": "not decided"}, "not decided"),
         ({"a": True, "b": None}, "agrees"),
-        ({"a": None, "b": None}, "cannot be told"),
+        ({"a": None, "b": None}, "not decided"),
     ],
 )
 def test_setups_side_by_side_make_one_verdict(found, verdict):

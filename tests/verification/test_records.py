@@ -87,7 +87,7 @@ def test_a_table_that_breaks_the_promise_is_found_out(written):
         edit_certificate(release.path, lambda document: document["counts"].update(events=changed.height))
     found = sq.verify(release.path)
     assert not found
-    assert ("values are told" if then == "anatomy" else "letter = a in") in found.lines[0]
+    assert ("values are listed" if then == "anatomy" else "letter = a in") in found.lines[0]
 
 
 def test_columns_must_be_those_of_records(written):

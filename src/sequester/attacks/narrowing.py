@@ -372,7 +372,7 @@ def refinement_risk(context: AttackContext, narrowing: Narrowing) -> Risk:
         0.0,
         Proportion.counted(*narrowing.count_refined(permuted)),
         raw=Proportion.counted(0, 0),
-        name="given_back",
+        name="refinement",
         kind="dependent",
         targets=coarse,
     )

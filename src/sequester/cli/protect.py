@@ -207,7 +207,7 @@ def _part(release: "Release") -> list[str]:
 
 
 def _with_summary(first: list[str], summary: "ReleaseSummary", last: list[str]) -> Iterator[str]:
-    """Yield what a release keeps, costs and withstands between two parts, in 15 lines."""
+    """Yield promise, cost and risk of a release between two parts, in 15 lines."""
     risks = list(summary.risk_lines())
     yield from first
     yield from summary.column_lines(_LINES - len(first) - len(risks) - len(last) - 1)

@@ -75,7 +75,7 @@ def frequent(
     max_patterns
         More are refused rather than held in memory.
     engine, progress
-        Where it runs, and who is told.
+        Where it runs, and what is called with its progress.
 
     Examples
     --------

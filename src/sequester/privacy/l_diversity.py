@@ -439,7 +439,7 @@ def _disagreements(records: pl.DataFrame, plain: pl.DataFrame) -> list[str]:
     return [
         *(f"group {row[GROUP]} is in {row[TIME]:,} snapshots" for row in apart.to_dicts()),
         *(
-            f"group {row[GROUP]} has {row['size'] or 0:,} records, and {row[COUNT] or 0:,} values are told"
+            f"group {row[GROUP]} has {row['size'] or 0:,} records, and {row[COUNT] or 0:,} values are listed"
             for row in uneven.to_dicts()
         ),
     ]

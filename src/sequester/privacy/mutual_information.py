@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Bits = npt.NDArray[np.float64]
 
 Measure = Literal["exact", "paper"]
-"""What counts as told: the mutual information of all outcomes, or the paper's sum over sensitive patterns."""
+"""What counts as leakage: mutual information of all outcomes, or the paper's sum over sensitive patterns."""
 MOST_TUPLES = 1 << 62
 """Index tuples of one person that can be counted."""
 
@@ -213,7 +213,7 @@ def measure_leakage(
     >>> found.occurrences.tolist(), found.leakage.tolist(), found.posterior.round(2).tolist()
     ([[2]], [[0.0]], [[0.67]])
 
-    90 a and 10 b, released as they are. Where a stands is told by the other symbols as well:
+    90 a and 10 b, released as they are. Where a stands is revealed by the other symbols as well:
 
     >>> row = Sequences.from_rows(["a" * 90 + "b" * 10])
     >>> found = measure_leakage(row, row, [("a",)], window=1)
@@ -337,7 +337,7 @@ LONGEST_WINDOW = 2**31 - 1
 SLACK = 1e-9
 """Share of the entropy by which rounding may lift a leakage above its bound."""
 DIGITS = 4
-"""Decimals of the level that is told; it is rounded up."""
+"""Decimals of the level that is reported; it is rounded up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,7 +374,7 @@ class MutualInformationPrivacy:
     over sensitive patterns of P[p] log2 1/P[h(p)], h(p) being what is released of p (Equation 2; where one
     symbol is released in different ways, the sum over images as above). Shares are of the same sum for the
     unchanged sequence, and in the worst case of each pattern's own term. It is never more than the mutual
-    information: it does not count what is told by tuples that are certainly not sensitive.
+    information: it does not count what is revealed by tuples that are certainly not sensitive.
 
     Both are 0 where everything is released as one symbol. Neither rises when released symbols are merged,
     because then G tells no more than before (data-processing inequality; the paper's is the part of I(S; G)
@@ -542,7 +542,7 @@ class MutualInformationPrivacy:
     def in_words(self) -> str:
         """Return the promise in a sentence for people."""
         if self.max_leakage_bits is None:
-            amount = f"{self.max_leakage:.0%} of what the unchanged symbols would tell"
+            amount = f"{self.max_leakage:.0%} of what the unchanged symbols would reveal"
         else:
             amount = f"{self.max_leakage_bits:g} bits"
         what = (
@@ -553,18 +553,18 @@ class MutualInformationPrivacy:
         counted = (
             "mutual information"
             if self.measure == "exact"
-            else "by the paper's leakage measure, which leaves out what is told by places without a secret "
-            "pattern; the mutual information may be larger"
+            else "by the paper's leakage measure, which leaves out what is revealed by places without a "
+            "secret pattern; the mutual information may be larger"
         )
         return (
             f"The symbols released at some places of a person's sequence, in order and within {self.window} "
-            f"steps, tell somebody who knows how often each secret pattern occurs at most {amount} about "
-            f"{what} ({counted}; on average over all such places of that person)."
+            f"steps, reveal to an adversary who knows how often each secret pattern occurs at most {amount} "
+            f"about {what} ({counted}; on average over all such places of that person)."
         )
 
 
 def checked_bounds(share: object, bits: object) -> tuple[float | None, float | None]:
-    """Return the share or the bits, one of them None; a half where neither is told."""
+    """Return the share or the bits, one of them None; 0.5 where neither is given."""
     if share is not None and bits is not None:
         msg = "max_leakage_bits must not be given together with max_leakage: one of them is the bound"
         raise ParameterError(msg)

@@ -392,7 +392,7 @@ def is_largest(share: Proportion) -> bool:
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    """Return the attacks in the order of the page, those of a special promise last."""
+    """Return the attacks in the order of the page, those on one kind of promise last."""
     met = list(dict.fromkeys(names))
     return [
         *(name for plain in GENERAL for name in met if plain_name(name) == plain),

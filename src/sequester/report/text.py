@@ -174,7 +174,7 @@ ATTACKS = {
         "mean share of a candidate set with a number within 5% of the range around the target's own",
     ),
     "singled_out": ("Singled out by whole columns", "share of persons whose values nobody else has"),
-    "given_back": (
+    "refinement": (
         "Refinement of coarse values",
         "share of coarse values that other columns of the same event make finer",
     ),

@@ -22,7 +22,7 @@ from sequester.errors import InputError, ParameterError
 
 Design = Literal["quick", "sampled", "whole"]
 """How much of a grid is run: a part within minutes, a sample by a stated design, or all of it."""
-Agreement = Literal["agrees", "agrees in part", "disagrees", "cannot be told"]
+Agreement = Literal["agrees", "agrees in part", "disagrees", "not decided"]
 """What was measured, beside a statement."""
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def judge(
         }
         if not found:
             claims.append(
-                Claim(says=one.says, measured=f"{prefix}not run", verdict="cannot be told", why=_NO_DATA)
+                Claim(says=one.says, measured=f"{prefix}not run", verdict="not decided", why=_NO_DATA)
             )
             continue
         verdict = _combine([checked[1] for checked in found.values()])

@@ -86,7 +86,7 @@ class Reproduction:
         others: dict[Agreement, str] = {
             "agrees in part": "{} in part",
             "disagrees": "{} do not",
-            "cannot be told": "{} cannot be told",
+            "not decided": "{} not decided",
         }
         rest = "".join(
             f", {text.format(counts[verdict])}" for verdict, text in others.items() if counts[verdict]

@@ -53,7 +53,7 @@ class MethodTrial:
     information_kept: float | None = None
     """One less its information loss."""
     bits: float | None = None
-    """What may be told about patterns, in bits, where that is bounded."""
+    """What may be revealed about patterns, in bits, where that is bounded."""
     reason: str = ""
     """Why there is no figure."""
 

@@ -239,7 +239,7 @@ class Config:
 
     def table(self, warn: Warn = issue_warning, *, engine: Engine | None = None) -> EventTable:
         """Read the data, with the role of every column; `warn` is called with what was left out."""
-        # Mistakes in roles are told before the data is read.
+        # Mistakes in roles are reported before the data is read.
         _ = self.schema, self.persons_schema
         check_address_space(2_000_000_000, "reading")
         table = self.table_of(self.frame(warn, engine=engine), warn)

@@ -57,7 +57,7 @@ class LatticeCosts:
     ) -> None:
         """Count how often each value occurs in each quasi-identifier.
 
-        Columns have `weights`, and nodes of their trees `losses`: those of the trees unless told.
+        Columns have `weights`, and nodes of their trees `losses`: by default those of the trees.
         """
         self._quasi = quasi
         self._losses = [column.tree.loss for column in quasi.columns] if losses is None else losses

@@ -235,7 +235,7 @@ class LocalRows:
     work: WorkBudget
     """Counts choices of cells that are gone through."""
     columns: Counts = field(default_factory=lambda: np.empty(0, np.int64))
-    """The quasi-identifiers of which each event has a cell, ascending; all of them unless told."""
+    """The quasi-identifiers of which each event has a cell, ascending; by default all of them."""
     engine: Engine = field(default_factory=LocalEngine)
     """Counts rows side by side."""
     cells: Codes = field(init=False)

@@ -77,7 +77,7 @@ class LeakagePlan:
     row_of_person: Counts
     """Person to row."""
     weights: Numbers | None
-    """The importance of each item, where it is told."""
+    """The importance of each item, where it is given."""
     found: Counts
     """Cell ``[p, r]``: how often pattern ``p`` of the task occurs in row ``r``."""
     warnings: tuple[str, ...]

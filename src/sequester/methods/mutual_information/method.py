@@ -48,7 +48,7 @@ class MutualInformationMethod(SymbolMethod):
     window: int = field(default=10, metadata={"least": 1})
     """Steps between the first and the last event of an occurrence, at most."""
     max_leakage: float | None = None
-    """Share of the entropy of the patterns that may leak, 0 to 1; a half unless told."""
+    """Share of the entropy of the patterns that may leak, 0 to 1; 0.5 by default."""
     max_leakage_bits: float | None = None
     """Bits that may leak, instead of a share."""
     worst_case: bool = False
@@ -112,7 +112,7 @@ class MutualInformationMethod(SymbolMethod):
         LeakagePlan.of(self, table)
 
     def schema_errors(self, table: EventTable) -> list[str]:
-        """Return why a table is not one symbol per event with a taxonomy, weighed as the method is told."""
+        """Return why a table is not one symbol per event with a taxonomy, weighed as the method asks."""
         schema = table.schema
         lines = super().schema_errors(table)
         if schema.symbol is not None and schema.symbol.hierarchy is None:
@@ -155,7 +155,7 @@ class MutualInformationMethod(SymbolMethod):
         return tuple({**parameters, "max_leakage": share} for share in (0.1, 0.25, 0.5, 0.75))
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
-        """Return which patterns told more than their bound, and whose symbols became coarser for it."""
+        """Return which patterns revealed more than their bound, and whose symbols became coarser for it."""
         from sequester.methods.mutual_information.publish import reasons_of
 
         del original

@@ -50,8 +50,8 @@ ONLY_PATTERNS = (
     "order of symbols: run lengths, times of day and other data about the same person are not covered."
 )
 RENAMED = (
-    "Where the taxonomy has a node with a single symbol below it, the node tells as much as the symbol; that "
-    "is counted as told, and not as hidden."
+    "Where the taxonomy has a node with a single symbol below it, the node reveals as much as the symbol; "
+    "that is counted as revealed, and not as hidden."
 )
 HOLES = (
     "Where a symbol is generalized shows where secret patterns may be: symbols that take part in none are "
@@ -333,7 +333,7 @@ def _mean(values: Numbers, weights: Numbers | None = None) -> float:
 
 
 def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> tuple[Reason, ...]:
-    """Count, per length of patterns or per pattern, the changes of those about whom it told too much."""
+    """Count, per length of patterns or per pattern, the changes of those about whom it revealed too much."""
     verdicts = evidence[VERDICTS]
     above = verdicts.filter(pl.col("entropy_bits") > pl.col("bound_bits") + SLACK * pl.col("entropy_bits"))
     by = "pattern" if "pattern" in verdicts.columns else "length"
@@ -344,8 +344,8 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
         name = str(which) if by == "pattern" else f"patterns of {counted(int(str(which)), 'event', 'events')}"
         for part in split_changes(theirs, KINDS):
             text = (
-                f"{name}: told up to {worst['entropy_bits']:.2f} bits, at most {worst['bound_bits']:.2f} may "
-                f"be told: {counted(part.events, 'symbol was', 'symbols were')} {part.what} for "
+                f"{name}: revealed up to {worst['entropy_bits']:.2f} bits, at most {worst['bound_bits']:.2f} "
+                f"may be revealed: {counted(part.events, 'symbol was', 'symbols were')} {part.what} for "
                 f"{counted(part.persons, 'person', 'persons')}."
             )
             reasons.append(part.reason(CONSTRAINT, text, _most_telling(evidence[PATTERNS], group)))
@@ -353,7 +353,7 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
 
 
 def more_bits(asked: float, model: MutualInformationPrivacy, table: EventTable) -> list[float]:
-    """Return the tenths of a bit above a bound, up to all that patterns can tell of anybody."""
+    """Return the tenths of a bit above a bound, up to all that patterns can reveal about anybody."""
     _, _, entropy, _ = model.bounds(model.leakage(table, table))
     highest = math.ceil(TENTHS * float(entropy.max(initial=0)))
     return [tenth / TENTHS for tenth in range(math.floor(TENTHS * asked) + 1, highest + 1)]

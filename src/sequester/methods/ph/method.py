@@ -50,7 +50,7 @@ class SensitivePattern:
     items: tuple[str, ...]
     """Labels, in order."""
     min_support: int | float | None = None
-    """Supporters that it must stay below; that of the method unless told."""
+    """Supporters that it must stay below; by default that of the method."""
 
 
 @dataclass(frozen=True, kw_only=True)

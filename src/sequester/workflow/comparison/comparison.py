@@ -140,7 +140,7 @@ class Comparison:
 
     @property
     def population(self) -> int:
-        """Of how many persons risks are told, the same for all candidates."""
+        """Out of how many persons risks are stated, the same for all candidates."""
         return population_for(
             found.value for place in range(len(self.tried)) if (found := self.risk(place)) is not None
         )

@@ -263,7 +263,7 @@ def _records(
     *,
     needs_trees: bool,
 ) -> Records:
-    # In one order, whatever the order of bags: where a record came from must not show.
+    # In one order, whatever the order of slots: where a record came from must not show.
     order = np.lexsort((published.rows, published.homes))
     homes, rows = published.homes[order], published.rows[order].astype(np.int64)
     parts = [held[home][rows[homes == home]] for home in np.unique(homes).tolist()]
