@@ -19,7 +19,7 @@ from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.relaxation import MOST_EVENTS, find_relaxations
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import counted
-from sequester.methods.relax import TimeUpError, run_trial, with_quasi, working_time
+from sequester.methods.relax import TimeUpError, run_trial, working_time
 from sequester.utility.generalization import information_loss
 
 if TYPE_CHECKING:
@@ -377,5 +377,5 @@ def _with_node(table: EventTable, column: str, rare: tuple[str, ...]) -> EventTa
     changed = type(quasi)(grown, quasi.max_level, quasi.never_suppress, quasi.weight)
     return table.replace(
         hierarchies={**table.hierarchies, column: grown},
-        schema=with_quasi(table.schema, {column: changed}),
+        schema=replace(table.schema, quasi={**table.schema.quasi, column: changed}),
     )

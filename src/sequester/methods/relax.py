@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, fields, replace
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,8 @@ from sequester.errors import InputError, UnattainableError
 from sequester.kernels import compile_times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from sequester.data.schema import Quasi, Schema
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.methods.method import Method
@@ -119,13 +119,7 @@ def first_step(path: RelaxationPath, holds: Callable[[int], bool]) -> int | None
         return next((place for place in range(last + 1) if holds(place)), None)
     if holds(0):
         return 0
-    if not holds(last):
-        return None
-    low, high = 0, last
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return bisect_left(range(last), True, 1, key=holds) if holds(last) else None
 
 
 def largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
@@ -140,10 +134,7 @@ def largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
     """
     if low > high or not holds(low):
         return None
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
+    return low + bisect_left(range(low, high + 1), True, 1, key=lambda number: not holds(number)) - 1
 
 
 def working_time() -> float:
@@ -269,7 +260,8 @@ def rule_relaxations(table: EventTable) -> tuple[RelaxationPath, ...]:
 def _rule_relaxation(column: str, rule: str, asked: object, steps: Sequence[object]) -> RelaxationPath:
     def at(method: Method, table: EventTable, step: Any) -> tuple[Method, EventTable]:
         quasi = replace(table.schema.quasi[column], **{rule: step})
-        return method, table.replace(schema=with_quasi(table.schema, {column: quasi}))
+        schema = replace(table.schema, quasi={**table.schema.quasi, column: quasi})
+        return method, table.replace(schema=schema)
 
     def text(value: object) -> str:
         return ", ".join(value) or "nothing" if isinstance(value, tuple) else str(value)
@@ -333,11 +325,5 @@ def coarsened(table: EventTable, column: str, level: int) -> EventTable:
                 dict.fromkeys(tree.generalize(label, level) for label in quasi.never_suppress)
             ),
         )
-        changes["schema"] = with_quasi(table.schema, {column: mapped})
+        changes["schema"] = replace(table.schema, quasi={**table.schema.quasi, column: mapped})
     return table.replace(**changes)
-
-
-def with_quasi(schema: Schema, changes: Mapping[str, Quasi]) -> Schema:
-    """Return a schema with other rules for some quasi-identifiers."""
-    given = {each.name: getattr(schema, each.name) for each in fields(schema)}
-    return type(schema)(**{**given, "quasi": {**schema.quasi, **changes}})
