@@ -33,7 +33,8 @@ from sequester.datasets import desynpuf
 from sequester.engine import LocalEngine, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
-from sequester.methods.cblda.algorithm import BLOCK, ClassPlan, solve
+from sequester.methods.cblda.algorithm import solve
+from sequester.methods.cblda.method import CBLDA
 from sequester.release.randomness import Randomness
 from sequester.utility import information_loss
 
@@ -47,6 +48,8 @@ MEMORY = {58_460: 0.5e9}
 LEAST_LEAD = 1_000
 IMPROVE = os.environ.get("SEARCH", "improve") == "improve"
 """SEARCH=greedy measures the thesis' own way."""
+Block = int | bool | str
+"""Persons of a block, "auto", or false, as the method takes it."""
 SMALL = 200
 """Small tables that are compared with the best classes of all."""
 MOST_ABOVE = 0.2
@@ -107,26 +110,15 @@ def copies(events: pl.DataFrame, n: int) -> pl.DataFrame:
     return first_persons(pl.concat(parts), n)
 
 
-def plan_of(exact: int | None = None, block: int = BLOCK) -> ClassPlan:
-    return ClassPlan(
-        k=K,
-        c=C,
-        each=False,
-        drop=False,
-        split=False,
-        improve=IMPROVE,
-        is_random=False,
-        exact=exact,
-        block=block,
-    )
+def method_of(block: Block = False) -> CBLDA:
+    return CBLDA(k=K, c=C, search="improve" if IMPROVE else "greedy", block=block)
 
 
-def run(table: EventTable, *, exact: int | None, block: int = BLOCK) -> tuple[object, float]:
-    plan = plan_of(exact, block)
+def run(table: EventTable, *, block: Block = False) -> tuple[object, float]:
     start = time.perf_counter()
     solution = solve(
         table,
-        plan,
+        method_of(block),
         randomness=Randomness.of("a sentence that nobody guesses"),
         engine=LocalEngine(),
         progress=silent,
@@ -138,19 +130,19 @@ def run(table: EventTable, *, exact: int | None, block: int = BLOCK) -> tuple[ob
 def loss_of(table: EventTable, solution: object) -> float:
     from sequester.methods.cblda.publish import publish
 
-    outcome = publish(table, solution, plan_of())  # type: ignore[arg-type]
+    outcome = publish(table, solution, method_of())  # type: ignore[arg-type]
     return information_loss(outcome.sequences, original=table).value
 
 
-def one(folder: Path, n: int, exact: int | None, block: int) -> None:
+def one(folder: Path, n: int, block: Block) -> None:
     """Cluster `n` persons, and print the figures as JSON."""
     events = claims(folder)
     events = first_persons(events, n) if n <= events["PID"].n_unique() else copies(events, n)
-    run(table_of(first_persons(events, 50)), exact=None)  # loads what is compiled
+    run(table_of(first_persons(events, 50)))  # loads what is compiled
     table = table_of(events)
     del events
     before = resource.getrusage(resource.RUSAGE_SELF)
-    solution, seconds = run(table, exact=exact, block=block)
+    solution, seconds = run(table, block=block)
     after = resource.getrusage(resource.RUSAGE_SELF)
     figures = {
         "persons": table.n_persons,
@@ -163,19 +155,9 @@ def one(folder: Path, n: int, exact: int | None, block: int) -> None:
     print(json.dumps(figures))
 
 
-def ask(
-    folder: Path, n: int, *, exact: int | None = None, block: int = BLOCK, limit: float | None = None
-) -> dict[str, float]:
-    command = [
-        sys.executable,
-        __file__,
-        "--one",
-        str(n),
-        str(exact or 0),
-        str(block),
-        "--folder",
-        str(folder),
-    ]
+def ask(folder: Path, n: int, *, block: Block = False, limit: float | None = None) -> dict[str, float]:
+    asked = json.dumps([n, block])
+    command = [sys.executable, __file__, "--one", asked, "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=limit)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
@@ -196,8 +178,8 @@ def twin(folder: Path) -> bool:
     from oracles import cblda as oracle
 
     table = table_of(first_persons(claims(folder), TWIN))
-    run(table, exact=None)
-    solution, seconds = run(table, exact=None)
+    run(table)
+    solution, seconds = run(table)
     trees = [
         {tree.labels[node]: tree.labels[tree.parent[node]] for node in range(1, len(tree))}
         for tree in table.hierarchies.values()
@@ -249,7 +231,7 @@ def optimum() -> bool:
         table, rules = example.table(), example.rules(k, c, "any")
         whole, left = sum(oracle.kill(rules, events) for events in persons), {}
         for search in ("greedy", "improve"):
-            found = classes_of(table, run_small(table, k=k, c=c, improve=search == "improve"))
+            found = classes_of(table, run_small(table, k=k, c=c, search=search))
             left[search] = sum(len(members) * oracle.kill(rules, shown) for members, shown, _ in found)
         best = oracle.best_classes(rules, example.risks, persons, {*range(len(persons))})
         # Clusters that are aligned with each other may leave more than persons one after another.
@@ -288,7 +270,7 @@ def blocks(folder: Path, largest: int) -> bool:
     told("exact", exact)
     for block in (2_500, 5_000, 10_000):
         if block < size:
-            figures = ask(folder, size, exact=block, block=block)
+            figures = ask(folder, size, block=block)
             told(f"{figures['blocks']:.0f} blocks of {block:,}", figures)
             print(f"  price: {100 * (figures['loss'] / exact['loss'] - 1):+.2f} % of the loss")
     return True
@@ -300,10 +282,10 @@ def million(folder: Path, largest: int) -> bool:
         return True
     what, bar = f"{MILLION:,} persons in blocks", SECONDS[MILLION]
     try:
-        figures = ask(folder, MILLION, exact=60_000, block=BLOCK, limit=2 * bar)
+        figures = ask(folder, MILLION, block="auto", limit=2 * bar)
     except subprocess.TimeoutExpired:
         return note("seconds", f"{what}: stopped, not done", 2 * bar, bar=bar)
-    told(f"{figures['blocks']:.0f} blocks of {BLOCK:,}", figures)
+    told(f"{figures['blocks']:.0f} blocks", figures)
     note("memory", what, figures["memory"])
     return note("seconds", what, figures["seconds"], bar=bar)
 
@@ -314,12 +296,11 @@ def main() -> int:
     )
     parser.add_argument("parts", nargs="*", default=["optimum", "twin", "growth", "blocks", "million"])
     parser.add_argument("--largest", type=int, default=MILLION)
-    parser.add_argument("--one", nargs=3, type=int)
+    parser.add_argument("--one", type=json.loads)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     if given.one:
-        n, exact, block = given.one
-        one(given.folder, n, exact or None, block)
+        one(given.folder, *given.one)
         return 0
     is_met = optimum() if "optimum" in given.parts else True
     given.parts = [each for each in given.parts if each != "optimum"]

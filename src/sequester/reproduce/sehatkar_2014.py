@@ -227,7 +227,7 @@ class RandomClasses(CBLDABaseline):
             class_size=np.bincount(class_of_person)[class_of_person],
             n_blocks=1,
         )
-        return publish(table, solution, self.plan())
+        return publish(table, solution, self)
 
     def _classes(self, table: EventTable, draw: np.random.Generator) -> list[Counts]:
         """Return persons by lot, each class as soon as it is large enough and few enough are at risk."""
@@ -236,10 +236,10 @@ class RandomClasses(CBLDABaseline):
         classes: list[list[int]] = [[]]
         for person in draw.permutation(table.n_persons).tolist():
             classes[-1].append(person)
-            if len(classes[-1]) >= self.k and is_at_risk[classes[-1]].mean() <= self.plan().c:
+            if len(classes[-1]) >= self.k and is_at_risk[classes[-1]].mean() <= self.share:
                 classes.append([])
         rest = classes.pop()
-        while rest and (len(rest) < self.k or is_at_risk[rest].mean() > self.plan().c):
+        while rest and (len(rest) < self.k or is_at_risk[rest].mean() > self.share):
             rest += classes.pop()
         return [np.array(each, np.int64) for each in [*classes, rest] if each]
 

@@ -14,7 +14,8 @@ from sequester.data.table import EventTable
 from sequester.engine import LocalEngine, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
-from sequester.methods.cblda.algorithm import BLOCK, ClassPlan, solve
+from sequester.methods.cblda.algorithm import solve
+from sequester.methods.cblda.method import CBLDA, CBLDABaseline
 from sequester.release.randomness import Randomness
 
 DEEP = {"a": "x", "b": "x", "c": "y", "x": "*", "y": "*"}
@@ -111,30 +112,18 @@ def run(
     k,
     c,
     reading="any",
-    drop=False,
-    split=False,
-    improve=False,
+    infeasible="refuse",
     is_random=False,
-    exact=None,
-    block=BLOCK,
     engine=None,
     seed="a",
     checkpoint=None,
+    **searched,
 ):
-    plan = ClassPlan(
-        k=k,
-        c=c,
-        each=reading == "each",
-        drop=drop,
-        split=split,
-        improve=improve,
-        is_random=is_random,
-        exact=exact,
-        block=block,
-    )
+    asked = {"k": k, "c": c, "reading": reading, "infeasible": infeasible}
+    how = {"search": "greedy", "block": False, **searched}
     return solve(
         table,
-        plan,
+        CBLDABaseline(**asked) if is_random else CBLDA(**asked, **how),
         randomness=Randomness.of(seed),
         engine=engine or LocalEngine(threads=1),
         progress=silent,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
@@ -267,13 +268,13 @@ def test_blocks_are_said_aloud(monkeypatch):
 
 
 def test_many_columns_make_blocks_smaller_unless_their_size_is_given():
-    auto = CBLDA(k=2, c=1).plan()
-    assert auto.sizes(10) == (60_000, 2_500)
-    assert auto.sizes(40) == (15_000, 625)
-    assert CBLDA(k=400, c=1).plan().sizes(40) == (15_000, 800)
-    assert CBLDA(k=2, c=1, block=5_000).plan().sizes(40) == (5_000, 5_000)
-    assert CBLDA(k=2, c=1, block=False).plan().sizes(40)[0] is None
-    assert auto.most_work(10) == 4 * auto.most_work(40)
+    auto = CBLDA(k=2, c=1)
+    assert algorithm.block_sizes(auto, 10) == (60_000, 2_500)
+    assert algorithm.block_sizes(auto, 40) == (15_000, 625)
+    assert algorithm.block_sizes(CBLDA(k=400, c=1), 40) == (15_000, 800)
+    assert algorithm.block_sizes(CBLDA(k=2, c=1, block=5_000), 40) == (5_000, 5_000)
+    assert algorithm.block_sizes(CBLDA(k=2, c=1, block=False), 40)[0] == np.inf
+    assert algorithm.most_work(auto, 10) == 4 * algorithm.most_work(auto, 40)
 
 
 def test_changes_tell_who_looks_alike():

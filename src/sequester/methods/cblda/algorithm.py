@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sequester.engine import LocalEngine, part, silent
+from sequester.engine import part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import UnattainableError
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda.clusters import Clustering, ClusterRows, ProtectedValues, SavedClusters
-from sequester.methods.cblda.merging import MOST_WORK, assign_rest, improve, merge_nearest
+from sequester.methods.cblda.merging import MOST_WORK, PHASE, assign_rest, improve, merge_nearest
 from sequester.methods.feasibility import Holders, has_rules
 from sequester.ragged import offsets_of, owners_of, places_of
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
     from sequester.methods.cblda.clusters import ClassRules, QuasiTrees
+    from sequester.methods.cblda.method import KCMethod
     from sequester.release.randomness import Randomness
 
 EXACT = 60_000
@@ -31,45 +32,26 @@ BLOCK = 2_500
 """Persons of a block above that."""
 COLUMNS = 10
 """Quasi-identifiers up to which these numbers hold; with more of them, they are as many times smaller."""
-PHASE = "merging the nearest histories"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassPlan:
-    """What is asked for."""
+def block_sizes(method: KCMethod, n_columns: int) -> tuple[float, int]:
+    """Return up to how many persons everybody is compared with everybody, and the persons of a block above.
 
-    k: int
-    """Persons of a class."""
-    c: float
-    """Largest share at risk."""
-    each: bool
-    """Every protected value by itself."""
-    drop: bool
-    """Leave out persons where too many are at risk."""
-    split: bool = False
-    """Divide large classes again."""
-    improve: bool = False
-    """Divide finished classes and exchange persons between them."""
-    is_random: bool
-    """Suppress at random instead of aligning."""
-    exact: int | None = None
-    """Persons up to which everybody is compared with everybody; None: whatever their number."""
-    block: int = BLOCK
-    """Persons of a block above that."""
-    is_auto: bool = False
-    """Both are smaller where there are many quasi-identifiers, so that it takes no longer."""
+    Unless they are given, both are smaller with many quasi-identifiers, so that it takes no longer.
+    """
+    if method.block is False:
+        return np.inf, BLOCK
+    if method.block != "auto":
+        return method.block, method.block
+    n_columns = max(n_columns, COLUMNS)
+    return EXACT * COLUMNS // n_columns, max(BLOCK * COLUMNS // n_columns, 2 * method.k)
 
-    def sizes(self, n_columns: int) -> tuple[int | None, int]:
-        """Return `exact` and `block` for so many quasi-identifiers."""
-        if not self.is_auto or self.exact is None or n_columns <= COLUMNS:
-            return self.exact, self.block
-        return self.exact * COLUMNS // n_columns, max(self.block * COLUMNS // n_columns, 2 * self.k)
 
-    def most_work(self, n_columns: int) -> int:
-        """Return the cells that improving classes may look at: fewer with many quasi-identifiers."""
-        if not self.improve:
-            return 0
-        return MOST_WORK * COLUMNS // n_columns if self.is_auto and n_columns > COLUMNS else MOST_WORK
+def most_work(method: KCMethod, n_columns: int) -> int:
+    """Return the cells that improving classes may look at: fewer with many quasi-identifiers."""
+    if method.search == "greedy":
+        return 0
+    return MOST_WORK * COLUMNS // max(n_columns, COLUMNS) if method.block == "auto" else MOST_WORK
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +105,7 @@ class ClassSolution:
 
 def solve(
     table: EventTable,
-    plan: ClassPlan,
+    method: KCMethod,
     *,
     randomness: Randomness,
     engine: Engine,
@@ -134,62 +116,48 @@ def solve(
     progress(0.0, "reading histories")
     values = ProtectedValues.of(table)
     # Who is left out does not depend on their quasi-identifiers, and will be covered by a class.
-    is_left = holders_of(table, values, each=plan.each).choose_persons(
-        plan.k,
-        plan.c,
-        drop=plan.drop,
+    each = method.reading == "each"
+    is_left = holders_of(table, values, each=each).choose_persons(
+        method.k,
+        method.share,
+        drop=method.infeasible == "drop",
         has_rules=has_rules(table),
         order=randomness.numbers("left out", table.n_persons),
     )
-    work = Clustering.of(
-        table,
-        values,
-        is_left,
-        k=plan.k,
-        c=plan.c,
-        each=plan.each,
-        seed=int(randomness.numbers("suppression", 1)[0] >> np.uint64(32)) if plan.is_random else None,
-    )
+    seed = -1 if method.aligns else int(randomness.numbers("suppression", 1)[0] >> np.uint64(32))
+    work = Clustering.of(table, values, is_left, k=method.k, c=method.share, each=each, seed=seed)
     everybody = np.arange(table.n_persons)
     blocks = [everybody]
-    exact, block = plan.sizes(len(table.schema.quasi))
-    most_work = plan.most_work(len(table.schema.quasi))
-    if exact is not None and len(everybody) > exact:
+    exact, block = block_sizes(method, len(table.schema.quasi))
+    budget = most_work(method, len(table.schema.quasi))
+    if len(everybody) > exact:
         progress(0.02, "ordering similar histories")
         # Similar histories, and nearly equally many persons in each.
         order = work.build_index(everybody).order
         blocks = [np.sort(each) for each in np.array_split(order, -(-len(order) // block))]
     merging = part(progress, 0.05, 0.85)
     if len(blocks) == 1:
-        merge_nearest(
-            work,
-            everybody,
-            engine=engine,
-            progress=merging,
-            checkpoint=checkpoint,
-            name="merges",
-            phase=PHASE,
-        )
+        merge_nearest(work, everybody, engine=engine, progress=merging, checkpoint=checkpoint)
     else:
-        _block_by_block(work, blocks, engine, merging, checkpoint, most_work=most_work)
+        _block_by_block(work, blocks, engine, merging, checkpoint, budget=budget)
     progress(0.85, "assigning remaining persons")
     for rest in work.waiting:
         assign_rest(work, int(rest), work.finished)
-    if plan.split:
+    if method.split:
         _split(work, part(progress, 0.9, 0.98))
-    if plan.improve and len(blocks) == 1:
-        improve(work, most_work, part(progress, 0.9, 0.98))
+    if budget and len(blocks) == 1:
+        improve(work, budget, part(progress, 0.9, 0.98))
     progress(0.98, "assembling the release")
     solution = ClassSolution.of(work, n_blocks=len(blocks))
     try:
         refuse_broken_rules(table, solution)
     except UnattainableError:
-        if not plan.improve:
+        if method.search == "greedy":
             raise
         # What must not be suppressed may be in the other classes.
-        plan = replace(plan, improve=False)
+        method = replace(method, search="greedy")  # type: ignore[call-arg]  # a CBLDA
         return solve(
-            table, plan, randomness=randomness, engine=engine, progress=progress, checkpoint=NoCheckpoint()
+            table, method, randomness=randomness, engine=engine, progress=progress, checkpoint=NoCheckpoint()
         )
     return solution
 
@@ -201,7 +169,7 @@ def _block_by_block(
     progress: Progress,
     checkpoint: Checkpoint,
     *,
-    most_work: int,
+    budget: int,
 ) -> None:
     """Cluster each block by itself, then everybody who is left over in any of them together."""
     left = []
@@ -214,7 +182,7 @@ def _block_by_block(
     clustered = engine.map(
         _cluster_block,
         _Blocks(work, [blocks[number] for number in left]),
-        shared=(work.rules, most_work // len(blocks)),
+        shared=(work.rules, budget // len(blocks)),
         progress=part(progress, 0.0, 0.9),
         phase=f"{len(blocks):,} blocks: {PHASE}",
     )
@@ -250,18 +218,12 @@ class _Blocks(Sequence[ClusterRows]):
 
 def _cluster_block(histories: ClusterRows, shared: tuple[ClassRules, int]) -> tuple[Counts, Codes]:
     """Cluster persons among themselves, and return their state and their cells."""
-    rules, most_work = shared
+    rules, budget = shared
     work = Clustering.begin(histories, rules)
-    _merge_alone(work, np.arange(len(histories.is_counted)))
-    if most_work:
-        improve(work, most_work, silent)
+    merge_nearest(work, np.arange(len(histories.is_counted)))
+    if budget:
+        improve(work, budget, silent)
     return work.state, work.clusters.cells
-
-
-def _merge_alone(work: Clustering, persons: Counts) -> None:
-    """Cluster some persons, here and now."""
-    alone = LocalEngine(threads=1, shards=1)
-    merge_nearest(work, persons, engine=alone, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
 
 
 def _split(work: Clustering, progress: Progress) -> None:
@@ -287,7 +249,7 @@ def _divide(work: Clustering, cluster: int) -> Counts:
     members, _ = work.members(np.array([cluster]))
     before, worth = SavedClusters.of(work, members), work.left_worth(np.array([cluster]))
     work.restore(members)
-    _merge_alone(work, members)
+    merge_nearest(work, members)
     finished = work.with_status(kernels.FINISHED, members)
     for rest in work.with_status(kernels.WAITING, members):
         if len(finished):

@@ -278,9 +278,9 @@ class Clustering:
         k: int,
         c: float,
         each: bool,
-        seed: int | None,
+        seed: int,
     ) -> Clustering:
-        """Make everybody a cluster of their own; a `seed` has events suppressed at random."""
+        """Make everybody a cluster of their own; a `seed` of -1 has events aligned."""
         trees = QuasiTrees.of(table)
         nodes = trees.nodes_of(table)
         worths = trees.nodes[nodes, kernels.WORTH]
@@ -290,7 +290,7 @@ class Clustering:
             c=c,
             n_values=len(values.names) if each else 0,
             only_equals_touch=bool((worths == trees.wholes).all() and (trees.wholes > 0).all()),
-            seed=-1 if seed is None else seed,
+            seed=seed,
             n_fixed=int(bool(table.of_persons)),
         )
         histories = ClusterRows(table.person_offsets, nodes, values.offsets, values.codes, is_counted)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.engine import part
+from sequester.engine import LocalEngine, part, silent
+from sequester.engine.progress import NoCheckpoint
 from sequester.kernels.rows import fold_rows
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda import _search_kernels as search
@@ -26,6 +27,7 @@ FEWEST_NEW, NEW_SHARE = 128, 32
 BETWEEN = 20.0
 """Seconds between two steps that are kept."""
 NOBODY = np.empty(0, np.int64)
+PHASE = "merging the nearest histories"
 LEAST_RELIEF = 1e-9
 """Persons above the share by whom a merge must bring them down, to be any help."""
 
@@ -34,11 +36,11 @@ def merge_nearest(
     work: Clustering,
     persons: Counts,
     *,
-    engine: Engine,
-    progress: Progress,
-    checkpoint: Checkpoint,
-    name: str,
-    phase: str,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+    checkpoint: Checkpoint | None = None,
+    name: str = "merges",
+    phase: str = PHASE,
 ) -> None:
     """Cluster some persons, each of whom is a cluster of their own.
 
@@ -49,16 +51,17 @@ def merge_nearest(
     persons
         Who, in ascending order.
     engine
-        Looks for all nearest clusters side by side.
+        Looks for all nearest clusters side by side; by default, one after the other.
     progress
         Called with the share that is finished.
     checkpoint
-        Keeps the merges that were made, under `name`.
+        Keeps the merges that were made, under `name`; by default, nothing is kept.
     name
         Tells this part of the work from others.
     phase
         The phase that progress is called with.
     """
+    engine, checkpoint = engine or LocalEngine(threads=1, shards=1), checkpoint or NoCheckpoint()
     scratch = work.scratch()
     if work.rules.only_equals_touch:
         # Equal histories are at no distance, and all others are at some.

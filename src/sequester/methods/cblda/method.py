@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
-    from sequester.methods.cblda.algorithm import ClassPlan
     from sequester.privacy.kc import KCPrivacy
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
@@ -60,17 +59,25 @@ class KCMethod(HistoryMethod):
 
         return KCPrivacy(k=self.k, c=self.c, reading=self.reading)
 
-    def plan(self) -> ClassPlan:
-        """Return what is asked for."""
-        from sequester.methods.cblda.algorithm import ClassPlan
+    @property
+    def share(self) -> float:
+        """The number that `c` stands for."""
+        return float(Fraction(self.c))
 
-        return ClassPlan(
-            k=self.k,
-            c=float(Fraction(self.c)),
-            each=self.reading == "each",
-            drop=self.infeasible == "drop",
-            is_random=not self.aligns,
-        )
+    @property
+    def block(self) -> Literal["auto", False] | int:
+        """Persons above whom neighbours are clustered block by block; false is never."""
+        return False
+
+    @property
+    def split(self) -> bool:
+        """Whether finished classes are divided again."""
+        return False
+
+    @property
+    def search(self) -> Literal["greedy", "improve"]:
+        """Whether classes stay as they were made, or are improved."""
+        return "greedy"
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
@@ -93,11 +100,10 @@ class KCMethod(HistoryMethod):
         from sequester.methods.cblda.algorithm import solve
         from sequester.methods.cblda.publish import publish
 
-        plan = self.plan()
         solution = solve(
-            table, plan, randomness=randomness, engine=engine, progress=progress, checkpoint=checkpoint
+            table, self, randomness=randomness, engine=engine, progress=progress, checkpoint=checkpoint
         )
-        return publish(table, solution, plan)
+        return publish(table, solution, self)
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return what was made alike for k, and what in classes that only c makes so large."""
@@ -190,25 +196,6 @@ class CBLDA(KCMethod):
                 msg = f"block must be at least 2 k = {2 * self.k}, got {number}"
                 raise ParameterError(msg)
             object.__setattr__(self, "block", number)
-
-    def plan(self) -> ClassPlan:
-        """Return what is asked for."""
-        from sequester.methods.cblda.algorithm import BLOCK, EXACT
-
-        if self.block == "auto":
-            exact, block = EXACT, max(BLOCK, 2 * self.k)
-        elif self.block is False:
-            exact, block = None, BLOCK
-        else:
-            exact = block = self.block
-        return replace(
-            super().plan(),
-            split=self.split,
-            improve=self.search == "improve",
-            exact=exact,
-            block=block,
-            is_auto=self.block == "auto",
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.methods.cblda.algorithm import ClassPlan, ClassSolution
+    from sequester.methods.cblda.algorithm import ClassSolution
     from sequester.methods.cblda.method import KCMethod
 
 KINDS = ("generalized", "suppressed", "dropped")
@@ -54,9 +54,9 @@ LARGE = "share of a class above c, or persons left over"
 BASE_RATE = "share of all persons above c"
 
 
-def publish(table: EventTable, solution: ClassSolution, plan: ClassPlan) -> Outcome:
+def publish(table: EventTable, solution: ClassSolution, method: KCMethod) -> Outcome:
     """Write for each person who is released the events of their class, with their own sensitive values."""
-    limits, warnings = limits_of(table, solution, plan)
+    limits, warnings = limits_of(table, solution, method)
     trees, owners = solution.trees, owners_of(table.person_offsets)
     is_out = solution.is_kept & solution.is_released[owners]
     columns: dict[str, Codes] = {}
@@ -135,16 +135,16 @@ def list_changes(table: EventTable, solution: ClassSolution) -> pl.DataFrame:
 
 
 def limits_of(
-    table: EventTable, solution: ClassSolution, plan: ClassPlan
+    table: EventTable, solution: ClassSolution, method: KCMethod
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema
     limits, warnings = [], purpose_warnings(table)
-    if plan.each and any(table.protected.values()):
+    if method.reading == "each" and any(table.protected.values()):
         limits.append(ONE_BY_ONE)
     if schema.sensitive:
         limits.append(KNOWN_SENSITIVE)
-        n_apart = count_apart(table, solution, plan.k)
+        n_apart = count_apart(table, solution, method.k)
         if n_apart:
             warnings.append(
                 f"{n_apart:,} of {table.n_persons:,} persons have unprotected values of "
