@@ -101,6 +101,20 @@ def append_rows(
     return both, offsets + more_offsets
 
 
+def index_codes(codes: npt.NDArray[np.integer[Any]], n_codes: int) -> tuple[Offsets, Counts]:
+    """List the places of each code, ascending: ``places[starts[c]:starts[c + 1]]``.
+
+    Examples
+    --------
+    >>> starts, places = index_codes(np.array([1, 0, 1]), 3)
+    >>> starts.tolist(), places.tolist()
+    ([0, 1, 3, 3], [1, 0, 2])
+    """
+    # Two bytes are sorted much faster than four.
+    sorted_by = codes.astype(np.uint16) if n_codes < 2**16 else codes
+    return offsets_of(np.bincount(codes, minlength=n_codes)), np.argsort(sorted_by, kind="stable")
+
+
 def list_sets(
     values: npt.NDArray[np.integer[Any]], offsets: Offsets
 ) -> tuple[npt.NDArray[np.int32], Offsets]:

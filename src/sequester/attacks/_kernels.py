@@ -89,24 +89,6 @@ class Buffers(NamedTuple):
     """As many as protected values, 0 before and after."""
 
 
-@njit
-def list_owners(cells: Codes, offsets: Offsets, last: Counts, ends: Counts, owners: Codes) -> None:
-    """Advance the end of each node by one for every owner who shows it, and list the owner there.
-
-    `last` is -1 for each node. Where `owners` is empty, ends are advanced alone.
-    """
-    is_listing = owners.size > 0
-    for owner in range(offsets.size - 1):
-        for event in range(offsets[owner], offsets[owner + 1]):
-            for column in range(cells.shape[1]):
-                node = cells[event, column]
-                if last[node] != owner:
-                    last[node] = owner
-                    if is_listing:
-                        owners[ends[node]] = owner
-                    ends[node] += 1
-
-
 @inner
 def _fits(cell: int, node: int, end: Codes, hidden: int) -> bool:
     """Return whether a cell of the node's column may stand for the node; `hidden` stands for nothing."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from sequester.attacks.candidate_sets import ValueRanges, count_owners, days_of, without_known
+from sequester.attacks.candidate_sets import ValueRanges, days_of, without_known
 from sequester.attacks.domain import protected_labels, values_of
+from sequester.kernels.rows import list_symbols
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -195,11 +196,11 @@ class TargetPool:
     def holders(self) -> Counts:
         """For each node, the number of persons who have it or something below it."""
         domain = self.domain
-        holders = np.zeros(domain.n_nodes, np.int64)
+        holders, offsets = np.zeros(domain.n_nodes, np.int64), self.table.person_offsets * self.cells.shape[1]
         for depth in range(1, int(domain.depth.max()) + 1):
-            lifted = domain.lift(self.cells.ravel(), np.array(depth)).reshape(self.cells.shape)
-            counts = count_owners(lifted, self.table.person_offsets, domain.n_nodes)
-            holders = np.where(domain.depth == depth, counts, holders)
+            lifted = domain.lift(self.cells.ravel(), np.array(depth))
+            shown, _ = list_symbols(lifted, offsets, domain.n_nodes)
+            holders = np.where(domain.depth == depth, np.bincount(shown, minlength=domain.n_nodes), holders)
         return holders
 
     def windows(self, knowledge: BackgroundKnowledge) -> ValueRanges:

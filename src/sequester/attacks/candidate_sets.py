@@ -11,7 +11,8 @@ from sequester.attacks import _kernels as kernels
 from sequester.attacks.domain import values_of
 from sequester.engine import LocalEngine
 from sequester.kernels.rows import fold_rows
-from sequester.ragged import append_rows, gather_rows, offsets_of
+from sequester.mining.support import list_first_places
+from sequester.ragged import append_rows, gather_rows, index_codes, offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -88,7 +89,7 @@ class Evidence:
             bearers = np.empty(0, np.int32)
         places, offsets = gather_rows(np.arange(len(cells)), sequences.person_offsets, first)
         cells, days = cells[places], np.ascontiguousarray(days[:, places]) if days.size else days
-        starts, shown_by = list_owners(cells, offsets, domain.n_nodes)
+        starts, shown_by, _ = list_first_places(cells.ravel(), offsets * cells.shape[1], domain.n_nodes)
         histories = kernels.Histories(
             cells,
             offsets,
@@ -125,24 +126,6 @@ def _permuted(codes: Codes, shuffle: np.random.Generator) -> Codes:
     permuted, is_there = codes.copy(), codes >= 0
     permuted[is_there] = shuffle.permutation(codes[is_there])
     return permuted
-
-
-def list_owners(cells: Codes, offsets: Offsets, n_nodes: int) -> tuple[Offsets, Codes]:
-    """List the owners who show each node, ascending: ``owners[starts[node]:starts[node + 1]]``.
-
-    Owner ``o`` has the events ``cells[offsets[o]:offsets[o + 1]]``, a node per column.
-    """
-    starts = offsets_of(count_owners(cells, offsets, n_nodes))
-    owners = np.empty(int(starts[-1]), np.int32)
-    kernels.list_owners(cells, offsets, np.full(n_nodes, -1, np.int64), starts[:-1].copy(), owners)
-    return starts, owners
-
-
-def count_owners(cells: Codes, offsets: Offsets, n_nodes: int) -> Counts:
-    """Count the owners who show each node."""
-    counts, nobody = np.zeros(n_nodes, np.int64), np.empty(0, np.int32)
-    kernels.list_owners(cells, offsets, np.full(n_nodes, -1, np.int64), counts, nobody)
-    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +272,7 @@ def find_candidates(
     nodes, is_possible = _translate(knowledge, evidence, domain)
     queries, query_of = _distinct(knowledge, nodes, evidence, domain, shown=shown)
     n_queries = len(queries)
-    numbers = np.argsort(query_of, kind="stable")
-    starts = np.searchsorted(query_of[numbers], np.arange(n_queries + 1)).astype(np.int64)
+    starts, numbers = index_codes(query_of, n_queries)
     if windows is None:
         nothing = np.empty(0, np.int32)
         windows = ValueRanges(offsets=np.zeros(len(knowledge) + 1, np.int64), lows=nothing, highs=nothing)

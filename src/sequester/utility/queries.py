@@ -16,7 +16,7 @@ from sequester.errors import ParameterError
 from sequester.hierarchies.labels import quoted
 from sequester.kernels.compiler import njit
 from sequester.kernels.rows import fold_rows
-from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of
+from sequester.ragged import gather_rows, index_codes, keep_values, owners_of
 from sequester.utility.score import Score, attribute_weights, units_of
 
 if TYPE_CHECKING:
@@ -254,14 +254,11 @@ class _Histories:
         rows, offsets = flat.reshape(-1, size), offsets // size
         weights = np.bincount(groups, minlength=len(firsts)).astype(np.int64)
         owners = owners_of(offsets).astype(np.int32)
-        starts, holders = [], []
-        for name, place in columns.items():
-            n_codes = len(sequences.codebooks[name])
-            # Two bytes are sorted much faster than four.
-            codes = rows[:, place].astype(np.uint16 if n_codes < 2**16 else np.int32)
-            starts.append(offsets_of(np.bincount(rows[:, place], minlength=n_codes)))
-            holders.append(owners[np.argsort(codes, kind="stable")])
-        return cls(rows, offsets, weights, tuple(starts), tuple(holders))
+        starts, places = zip(
+            *(index_codes(rows[:, at], len(sequences.codebooks[name])) for name, at in columns.items()),
+            strict=True,
+        )
+        return cls(rows, offsets, weights, starts, tuple(owners[each] for each in places))
 
     def expect(self, events: Sequence[list[Condition]]) -> float:
         """Add up the probabilities that persons have all events, in order."""
