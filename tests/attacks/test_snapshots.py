@@ -78,9 +78,9 @@ def test_beliefs_equal_definition(came, published, reach):
     published = [*published, *[""] * len(came)][: len(came)]
     assume(any(published))
     snapshots = snapshots_of(came, published, reach)
-    found = estimate_arrivals(snapshots)
+    found_arrived, found_moved = estimate_arrivals(snapshots)
     arrived, moved = oracles.believed(published, [len(snapshot) for snapshot in came], reach)
-    for amounts, expected in ((found.came, arrived), (found.moved, moved)):
+    for amounts, expected in ((found_arrived, arrived), (found_moved, moved)):
         for slot, beliefs in enumerate(expected):
             told = dict(zip(snapshots.values, amounts[slot], strict=True))
             assert told == pytest.approx({value: float(beliefs.get(value, 0)) for value in told}, abs=1e-9)

@@ -298,4 +298,9 @@ MODEL_ATTACKS: dict[str, Callable[[Any, Case], list[Risk]]] = {
 
 def model_attacks(model: PrivacyModel, case: Case) -> list[Risk]:
     """Return the risks of the attacks on this promise only; none where it names none."""
-    return MODEL_ATTACKS[model.attacks](model, case) if model.attacks else []
+    if not model.attacks:
+        return []
+    case.progress(0.0, f"attacking ({model.attacks})")
+    risks = MODEL_ATTACKS[model.attacks](model, case)
+    case.progress(1.0, "attacked")
+    return risks

@@ -190,13 +190,11 @@ def attack_minimality(model: KCModel, case: Case) -> list[Risk]:
     if table.n_persons > most:
         drawn = generator("attack minimality", case.seed).choice(table.n_persons, most, replace=False)
         table, kind = table.take(np.sort(drawn)), "sample"
-    case.progress(0.0, "attacking (minimality)")
     try:
         worlds = PossibleWorlds.of(table, case.replay, seed=case.seed, progress=case.progress)
     except SequesterError:
         # So few persons cannot satisfy this promise.
         return []
-    case.progress(1.0, "attacked")
     return minimality_risks(worlds, kind=kind)
 
 
@@ -355,7 +353,6 @@ def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
     del model
     if case.original.owners is not None:
         return []
-    case.progress(0.0, "attacking (whole sequences)")
     histories = case.histories
     if histories is None and case.replay is not None:
         # It is not known who is who, but what the method makes of everybody.
@@ -367,5 +364,4 @@ def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
     found = Destinations.of(
         histories, case.original.sequences, targets=case.targets, seed=case.seed, engine=case.engine
     )
-    case.progress(1.0, "attacked")
     return destination_risks(found)

@@ -230,11 +230,9 @@ def attack_positions(model: MutualInformationPrivacy, case: Case) -> list[Risk]:
     if case.histories is None:
         case.warn("no pseudonyms were found, so nobody tried to find where secret patterns were")
         return []
-    case.progress(0.0, "attacking (places of patterns)")
     places = PatternPositions.of(model, case.histories, case.original, targets=case.targets, seed=case.seed)
     case.progress(0.7, "attacking (places of patterns, by the taxonomy)")
     risks = position_risks(places)
-    case.progress(1.0, "attacked")
     return risks if model.measure == "paper" else risks[:-1]
 
 

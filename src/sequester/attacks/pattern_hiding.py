@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import factorial, prod
 from typing import TYPE_CHECKING, Literal, get_args
@@ -41,8 +41,6 @@ MOST_ORDERS = 100_000
 MOST_PATTERNS = 500_000
 """Patterns that an adversary mines; where there are more, what they would find is not known."""
 
-DataName = Literal["original", "released", "control"]
-"""Where patterns are counted; see `Secrets`."""
 OrderKnowledge = Literal["orders", "plausible_orders", "near_orders", "used_orders"]
 """How orders are excluded; see `order_risk`."""
 
@@ -65,7 +63,6 @@ class Secrets:
     """The patterns that had as many supporters as they may not have: something was done about them."""
     implausible: tuple[Pattern, ...] = ()
     """Patterns that an adversary who knows the field takes for impossible."""
-    _mined: dict[str, Counts | None] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, model: PatternHiding, released: SequenceData, original: EventTable, *, seed: str) -> Secrets:
@@ -92,31 +89,6 @@ class Secrets:
     def band(self) -> int:
         """How far below the threshold is near it: a tenth of it, at least one."""
         return max(1, self.threshold // 10)
-
-    def data(self, name: DataName) -> Sequences:
-        """Return the events of one of the three."""
-        return {"original": self.original, "released": self.released, "control": self.control}[name]
-
-    def mined(self, name: DataName) -> Counts | None:
-        """Return the supports of all patterns as long as secret ones that may be suspected; None: too many.
-
-        In the original those are the frequent ones, otherwise all from the lowest place of the band on.
-        """
-        if name not in self._mined:
-            lengths = _lengths(self.patterns)
-            low = self.threshold if name == "original" else max(self.threshold - self.band, 1)
-            try:
-                found = frequent(
-                    self.data(name),
-                    min_support=low,
-                    min_length=lengths[0],
-                    max_length=lengths[-1],
-                    max_patterns=MOST_PATTERNS,
-                )
-                self._mined[name] = found.supports[np.isin(np.diff(found.offsets), lengths)]
-            except ParameterError:
-                self._mined[name] = None
-        return self._mined[name]
 
 
 def suspicion_risks(secrets: Secrets) -> list[Risk]:
@@ -145,13 +117,18 @@ def suspicion_risks(secrets: Secrets) -> list[Risk]:
     """
     n_symbols = len(secrets.released.codebook)
     n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
+    lowest = max(secrets.threshold - secrets.band, 1)
+    frequent_in_original = range(secrets.threshold, secrets.original.n_persons + 1)
+    mined = [_mine(each, secrets, lowest) for each in (secrets.released, secrets.control)]
+    raw, _ = _count_suspects(
+        secrets, secrets.original, _mine(secrets.original, secrets, secrets.threshold), frequent_in_original
+    )
     risks = []
     for kind, band in (("at_threshold", 1), ("near_threshold", secrets.band)):
         below = range(max(secrets.threshold - band, 1), secrets.threshold)
-        frequent = range(secrets.threshold, secrets.original.n_persons + 1)
-        (release, n_suspects), (control, _), (raw, _) = (
-            _count_suspects(secrets, *where)
-            for where in (("released", below), ("control", below), ("original", frequent))
+        (release, n_suspects), (control, _) = (
+            _count_suspects(secrets, data, supports_of_all, below)
+            for data, supports_of_all in zip((secrets.released, secrets.control), mined, strict=True)
         )
         for name, named, targets in (
             ("suspects", len(secrets.patterns), n_suspects),
@@ -166,18 +143,32 @@ def suspicion_risks(secrets: Secrets) -> list[Risk]:
     return risks
 
 
-def _count_suspects(secrets: Secrets, name: DataName, band: range) -> tuple[dict[str, Proportion], int]:
+def _mine(data: Sequences, secrets: Secrets, min_support: int) -> Counts | None:
+    """Return the supports of all frequent patterns as long as secret ones; None where there are too many."""
+    lengths = _lengths(secrets.patterns)
+    try:
+        found = frequent(
+            data,
+            min_support=min_support,
+            min_length=lengths[0],
+            max_length=lengths[-1],
+            max_patterns=MOST_PATTERNS,
+        )
+    except ParameterError:
+        return None
+    return found.supports[np.isin(np.diff(found.offsets), lengths)]
+
+
+def _count_suspects(
+    secrets: Secrets, data: Sequences, mined: Counts | None, band: range
+) -> tuple[dict[str, Proportion], int]:
     """Return the shares of suspects that are secret and of secrets that are suspects, and all suspects."""
-    mined = secrets.mined(name)
     if mined is None:
         # More than anybody can look through: what they would find is anything from nothing to all.
         return {"suspects": NOTHING, "exposed": NOTHING}, 0
     n_suspects, n_secret, n_hidden = (
         int(((counts >= band.start) & (counts < band.stop)).sum())
-        for counts in (
-            mined,
-            *(supports(each, secrets.data(name)) for each in (secrets.patterns, secrets.hidden)),
-        )
+        for counts in (mined, supports(secrets.patterns, data), supports(secrets.hidden, data))
     )
     shares = {
         "suspects": Proportion.counted(n_secret, n_suspects),
@@ -264,7 +255,6 @@ def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
     """Run the attacks on what a release hides; see `docs/attacks.md` for what is claimed."""
     if case.released is None:
         return []
-    case.progress(0.0, "attacking (hidden patterns)")
     secrets = Secrets.of(model, case.released, case.original, seed=case.seed)
     risks = suspicion_risks(secrets)
     case.progress(0.5, "attacking (orders of hidden patterns)")
@@ -275,7 +265,6 @@ def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
         risks.append(order_risk(secrets, seed=case.seed, kind="used_orders", **spread))
     case.progress(0.8, "attacking (implausible orders)")
     risks += recognition_risks(secrets, model)
-    case.progress(1.0, "attacked")
     return risks
 
 

@@ -162,25 +162,15 @@ def _groups(records: pl.DataFrame) -> pl.Series:
 _NONE = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivalBelief:
-    """What an adversary believes who knows the program, and how many records came in each snapshot."""
+def estimate_arrivals(snapshots: Snapshots) -> tuple[Amounts, Amounts]:
+    """Estimate, per snapshot and value, the records that came, and the published ones that came earlier.
 
-    came: Amounts
-    """Cell ``[t, s]``: records of value ``s`` that came in snapshot ``t``."""
-    moved: Amounts
-    """Cell ``[t, s]``: records of value ``s`` that are published in snapshot ``t`` and came earlier."""
-
-
-def estimate_arrivals(snapshots: Snapshots) -> ArrivalBelief:
-    """Estimate what came when.
-
-    A program that changes only what it must takes records from a snapshot only where their value is as
-    frequent there as any may be. So if a snapshot shows more records than came in it, those too many are of
-    values that were held back in one of the snapshots before, within reach: as many of each as it is
-    frequent here, from the latest first. If it shows fewer than came in it, and they are not accounted for
-    by later snapshots, they are of the values that are most frequent in it, as many of each. Fractions of
-    records are beliefs.
+    An adversary knows the program, and how many records came in each snapshot. A program that changes only
+    what it must takes records from a snapshot only where their value is as frequent there as any may be. So
+    if a snapshot shows more records than came in it, those too many are of values that were held back in one
+    of the snapshots before, within reach: as many of each as it is frequent here, from the latest first. If
+    it shows fewer than came in it, and they are not accounted for by later snapshots, they are of the values
+    that are most frequent in it, as many of each. Fractions of records are beliefs.
 
     Examples
     --------
@@ -199,7 +189,7 @@ def estimate_arrivals(snapshots: Snapshots) -> ArrivalBelief:
     ... )
     >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
     >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
-    >>> snapshots.values, estimate_arrivals(snapshots).came[0].tolist()
+    >>> snapshots.values, estimate_arrivals(snapshots)[0][0].tolist()
     (('HIV', 'cold', 'flu', 'x'), [1.0, 0.0, 3.0, 0.0])
     """
     published, sizes = snapshots.published, snapshots.sizes
@@ -231,7 +221,7 @@ def estimate_arrivals(snapshots: Snapshots) -> ArrivalBelief:
     for slot in np.flatnonzero(missing > _NONE).tolist():
         full = is_full[slot]
         came[slot] += missing[slot] * (full / full.sum() if full.any() else everything)
-    return ArrivalBelief(came, moved)
+    return came, moved
 
 
 def guess_records(tables: Mapping[str, pl.DataFrame], *, sensitive: str) -> Proportion:
@@ -359,20 +349,20 @@ def arrival_risks(snapshots: Snapshots, control: Snapshots, *, moved: Counts | N
     ----------
     Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
     """
-    believed, shown, came = estimate_arrivals(snapshots), snapshots.published, snapshots.came
+    (believed, suspected), shown, came = estimate_arrivals(snapshots), snapshots.published, snapshots.came
     everything, targets = shown.sum(axis=0) / max(shown.sum(), 1), int(came.sum())
     by_number = float(everything @ came.sum(axis=0) / max(targets, 1))
     most_frequent = float(np.max(came.sum(axis=0) / max(targets, 1), initial=0.0))
     risk = partial(Risk.of, kind="minimality", targets=targets, control_of="no reasoning")
-    amounts = believed.came, shown, came
+    amounts = believed, shown, came
     release, naive, raw = (mean_of(_belief(each, snapshots), is_all=True) for each in amounts)
     risks = [risk(release, by_number, naive, raw=raw, name="arrival")]
     release, naive, raw = (_surest(each, came) for each in amounts)
     risks.append(risk(release, most_frequent, naive, raw=raw, name="surest_arrival"))
     if moved is not None and moved.any():
-        guesses = believed.moved, estimate_arrivals(control).moved
+        guesses = suspected, estimate_arrivals(control)[1]
         release, permuted = (_caught(each, shown, moved) for each in guesses)
-        suspects = int(shown[believed.moved > 0].sum())
+        suspects = int(shown[suspected > 0].sum())
         more = {"raw": exact(0.0), "name": "moved", "targets": suspects, "control_of": "shuffled"}
         risks.append(risk(release, float(moved.sum() / max(shown.sum(), 1)), permuted, **more))
     return risks
@@ -382,7 +372,6 @@ def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]
     """Run the attacks on snapshots; only how frequent a value is in them is claimed."""
     if case.stream is None:
         return []
-    case.progress(0.0, "attacking (snapshots)")
     sensitive = model.sensitive or next(iter(case.original.schema.sensitive))
     snapshots = Snapshots.of(case.tables, case.original, case.stream, sensitive=sensitive)
     control = snapshots.permuted(generator("attack control", case.seed))
@@ -393,7 +382,6 @@ def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]
     risk = intersection_risk(snapshots, case.tables, case.original, targets=case.targets, seed=case.seed)
     if risk.targets:
         risks.append(risk)
-    case.progress(1.0, "attacked")
     return risks
 
 
