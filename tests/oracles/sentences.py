@@ -55,6 +55,16 @@ RECORDS = re.compile(
     rf"In every published (?:(?P<group>group, and so in every published )?snapshot), no value of "
     rf"(?P<attribute>.+) belongs to more than (?P<share>{SHARE}) of the records\."
 )
+LEAKAGE = re.compile(
+    rf"The symbols released at some places of a person's sequence, in order and within (?P<window>{NUMBER}) "
+    rf"steps, reveal to an adversary who knows how often each secret pattern occurs at most "
+    rf"(?:(?P<share>{SHARE}) of what the unchanged symbols would reveal|(?P<bits>[\d.]+) bits) about "
+    rf"(?P<which>which secret pattern of that length stood there, if any"
+    rf"|whether each secret pattern, taken by itself, stood there) "
+    rf"\((?:mutual information|(?P<paper>by the paper's leakage measure, which leaves out what is revealed "
+    rf"by places without a secret pattern; the mutual information may be larger)); "
+    rf"on average over all such places of that person\)\."
+)
 
 
 def read(form, sentence):
@@ -256,3 +266,48 @@ def keeps_records(sentence, rows):
         for values in places.values()
         for count in Counter(values).values()
     )
+
+
+# Mutual information privacy
+
+
+def revealed(pairs, *, without=()):
+    """Bits that what is seen reveals about what stood there, over equally likely places."""
+    total, joint = len(pairs), Counter(pairs)
+    stood, seen = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    return sum(
+        count / total * math.log2(count * total / (stood[one] * seen[other]))
+        for (one, other), count in joint.items()
+        if one not in without
+    )
+
+
+def keeps_leakage(sentence, released, original, *, patterns):
+    """Whether no person's symbols reveal more than the sentence allows; a released symbol is a letter."""
+    clauses = read(LEAKAGE, sentence)
+    together = clauses["which"].startswith("which")
+    questions = [patterns] if together else [{each} for each in patterns]
+    for before, after in zip(original, released, strict=True):
+        for asked, length in product(questions, {len(each) for each in patterns}):
+            secret = {each for each in asked if len(each) == length}
+            places = [
+                each
+                for each in combinations(range(len(before)), length)
+                if each[-1] - each[0] <= number(clauses["window"])
+            ]
+            stood = ["".join(before[place] for place in each) for each in places]
+            outcomes = [each if each in secret else None for each in stood]
+            now, unchanged = (
+                revealed(
+                    [
+                        (outcome, tuple(row[place] for place in each))
+                        for outcome, each in zip(outcomes, places, strict=True)
+                    ],
+                    without={None} if clauses["paper"] else (),
+                )
+                for row in (after, before)
+            )
+            bits = unchanged * float(share(clauses["share"])) if clauses["share"] else float(clauses["bits"])
+            if now > bits + 1e-9 * unchanged:
+                return False
+    return True

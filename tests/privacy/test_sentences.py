@@ -17,10 +17,12 @@ from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.methods import METHODS
 from sequester.privacy import (
+    MODELS,
     KCPPrivacy,
     KCPrivacy,
     LDiversity,
     LEligibility,
+    MutualInformationPrivacy,
     PatternHiding,
     SequenceKAnonymity,
 )
@@ -278,6 +280,43 @@ def test_what_one_pattern_may_have_is_not_what_the_others_may():
 )
 def test_a_method_says_which_setting_promises_less(method, weaker):
     assert weaker in METHODS[method].promise
+
+
+COARSER = {"a": "aA*", "b": "bA*", "c": "c*"}
+BOUNDS = [{"max_leakage": 0.5}, {"max_leakage": 0.123}, {"max_leakage_bits": 0.25}, {"max_leakage": 1.0}]
+
+
+@SOME
+@given(
+    st.data(),
+    st.lists(st.text("abc", max_size=6), min_size=1, max_size=3),
+    st.sets(st.text("abc", min_size=1, max_size=2), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.sampled_from(BOUNDS),
+    st.booleans(),
+    st.sampled_from(["exact", "paper"]),
+)
+def test_revealed_bits(data, original, patterns, window, bound, worst_case, measure):
+    released = [tuple(data.draw(st.sampled_from(COARSER[each])) for each in row) for row in original]
+    model = MutualInformationPrivacy(
+        sensitive=frozenset(map(tuple, patterns)),
+        window=window,
+        worst_case=worst_case,
+        measure=measure,
+        **bound,
+    )
+    verdict = model.check(Sequences.from_rows(released), original=Sequences.from_rows(original))
+    assert verdict.holds == sentences.keeps_leakage(model.in_words(), released, original, patterns=patterns)
+
+
+def test_a_bound_on_leakage_is_written_as_it_is_checked():
+    assert "at most 33.4 % of what" in MutualInformationPrivacy(max_leakage=0.334).in_words()
+    assert "at most 0.1234567 bits" in MutualInformationPrivacy(max_leakage_bits=0.1234567).in_words()
+
+
+def test_every_promise_has_a_sentence_that_is_read():
+    read = {KCPPrivacy, KCPrivacy, LDiversity, LEligibility, PatternHiding, SequenceKAnonymity}
+    assert {*MODELS.values()} == {*read, MutualInformationPrivacy}
 
 
 def test_an_unknown_wording_is_refused():

@@ -72,8 +72,19 @@ def spelled(witness: object) -> str:
     return " → ".join(map(str, witness)) if isinstance(witness, tuple | list) else str(witness)
 
 
+def all_digits(number: float | Decimal) -> str:
+    """Write a number for people, with all its digits: a rounded one could promise more than is checked.
+
+    Examples
+    --------
+    >>> all_digits(5.0), all_digits(0.1234567), all_digits(1e-05)
+    ('5', '0.1234567', '0.00001')
+    """
+    return f"{Decimal(str(number)).normalize():f}"
+
+
 def in_percent(c: float | str) -> str:
-    """Write a share for people, with all its digits: a rounded one could promise more than is checked.
+    """Write a share for people, with all its digits.
 
     Examples
     --------
@@ -82,8 +93,7 @@ def in_percent(c: float | str) -> str:
     """
     if isinstance(c, str):
         return c
-    percent = (100 * Decimal(repr(float(c)))).normalize()
-    return f"{percent:f} %"
+    return f"{all_digits(100 * Decimal(str(float(c))))} %"
 
 
 N_WITNESSES = 5

@@ -15,7 +15,7 @@ from sequester.errors import InputError, ParameterError
 from sequester.kernels.compiler import njit
 from sequester.kernels.rows import frozen
 from sequester.mining.support import sequences_of
-from sequester.privacy.model import N_WITNESSES, ONE_SYMBOL, Verdict
+from sequester.privacy.model import N_WITNESSES, ONE_SYMBOL, Verdict, all_digits, in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -415,7 +415,7 @@ class MutualInformationPrivacy:
     """A release does not show which of its tuples were sensitive."""
     needs_hierarchies: ClassVar[bool] = True
     level_meanings: ClassVar[Mapping[str, str]] = {
-        "max_leakage": "at most this share of what the unchanged data would tell",
+        "max_leakage": "at most this share of what the unchanged data would reveal",
         "max_leakage_bits": "at most this many bits about where the patterns are",
     }
     attacks: ClassVar[str] = "positions"
@@ -542,9 +542,9 @@ class MutualInformationPrivacy:
     def in_words(self) -> str:
         """Return the promise in a sentence for people."""
         if self.max_leakage_bits is None:
-            amount = f"{self.max_leakage:.0%} of what the unchanged symbols would reveal"
+            amount = f"{in_percent(self.max_leakage or 0.0)} of what the unchanged symbols would reveal"
         else:
-            amount = f"{self.max_leakage_bits:g} bits"
+            amount = f"{all_digits(self.max_leakage_bits)} bits"
         what = (
             "whether each secret pattern, taken by itself, stood there"
             if self.worst_case
