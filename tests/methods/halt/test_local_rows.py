@@ -54,12 +54,18 @@ def release(table, engine, **asked):
 @pytest.mark.filterwarnings("ignore::sequester.SequesterWarning")
 @pytest.mark.parametrize("levels", ["same", "mixed"])
 @pytest.mark.parametrize("stars", ["counted", "ignored"])
-def test_parts_threads_and_links_change_neither_the_release_nor_the_work(levels, stars, monkeypatch, work):
+def test_parts_links_and_room_change_neither_the_release_nor_the_work(levels, stars, monkeypatch, work):
     table, asked = hospital(), {"levels": levels, "stars": stars}
     alone = release(table, LocalEngine(threads=1), **asked)
-    for part, threads, most_links in ((500, 2, 1 << 24), (30, 3, 1 << 24), (500, 2, 40), (1 << 30, 1, 0)):
+    for part, threads, most_links, fewest in (
+        (500, 2, 1 << 24, 1 << 12),
+        (30, 3, 1 << 24, 1 << 6),
+        (500, 2, 40, 1 << 16),
+        (1 << 30, 1, 0, 1 << 6),
+    ):
         monkeypatch.setattr(local_rows, "PART", part)
         monkeypatch.setattr(local_rows, "MOST_LINKS", most_links)
+        monkeypatch.setattr(local_rows, "FEWEST_ENTRIES", fewest)
         assert release(table, LocalEngine(threads=threads), **asked) == alone
     assert len({each.done for each in work}) == 1
 
@@ -110,34 +116,33 @@ def shown_rows(length):
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_the_table_of_parts_is_that_of_one_row_after_the_other(part, length, monkeypatch):
     monkeypatch.setattr(local_rows, "PART", part)
-    shown, row = shown_rows(length), 0
+    shown = shown_rows(length)
     offsets = shown.rows[:, kernel.FIRST]
     parts = local_rows.cut_rows(local_rows.choices_of_rows(offsets, length))
     assert [row for each in parts for row in each] == [*range(400)]
-    counted = local_rows.count_in_parts(shown, parts, LocalEngine(threads=2))
-    while (row := kernel.count_rows(shown, None, row, 400, 1)) < 400:
-        shown = local_rows.with_room(shown, int(offsets[row + 1] - offsets[row]), grow=True)
-    assert counted.entries.shape == shown.entries.shape
-    assert counted.choices.shape == shown.choices.shape
+    work = WorkBudget(), WorkBudget()
+    counted = local_rows.count_in_parts(shown, parts, LocalEngine(threads=2), work[0])
+    shown = local_rows.count_rows(shown, None, range(400), work[1])
+    n_entries = shown.state[kernel.ENTRIES]
+    assert counted.state[kernel.ENTRIES] == n_entries > 1
     fields = [kernel.KEY, kernel.COUNT]
-    assert (counted.entries[:, fields] == shown.entries[:, fields]).all()
-    which = [kernel.ENTRIES, kernel.LISTED]
-    assert (counted.state[which] == shown.state[which]).all()
+    assert (counted.entries[:n_entries, fields] == shown.entries[:n_entries, fields]).all()
+    assert work[0].done == work[1].done > 0
 
 
 def test_too_many_entries_are_left_to_counting_one_row_after_the_other(monkeypatch):
     shown = shown_rows(4)
     parts = [range(200), range(200, 400)]
     monkeypatch.setattr(local_rows, "MOST_ENTRIES", 1 << 11)
-    assert local_rows.count_in_parts(shown, parts, LocalEngine(threads=2)) is None
+    assert local_rows.count_in_parts(shown, parts, LocalEngine(threads=2), WorkBudget()) is None
     monkeypatch.setattr(local_rows, "MOST_ENTRIES", 1 << 26)
-    assert local_rows.count_in_parts(shown, parts, LocalEngine(threads=2)) is not None
+    assert local_rows.count_in_parts(shown, parts, LocalEngine(threads=2), WorkBudget()) is not None
 
 
 def test_rows_are_linked_to_what_few_persons_show_where_nothing_is_rare():
     shown = shown_rows(2)
     parts = [range(150), range(150, 400)]
-    counted = local_rows.count_in_parts(shown, parts, LocalEngine(threads=2))
+    counted = local_rows.count_in_parts(shown, parts, LocalEngine(threads=2), WorkBudget())
     local_rows.link_in_parts(counted, parts, LocalEngine(threads=2))
     counts = counted.entries[:, kernel.COUNT]
     is_fine = counted.rows[:-1, kernel.LINKED_AT] != kernel.NEVER

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
     Amounts = npt.NDArray[np.float64]
 
-ENTRIES, CLOCK, LISTED, PICKS, UNBREAKABLE, INFEASIBLE, LINKS, N_STATE = range(8)
+ENTRIES, CLOCK, LISTED, PICKS, UNBREAKABLE, INFEASIBLE, LINKS, TIMED_ROW, N_STATE = range(9)
 """What the table keeps beside its arrays: entries in use, the clock of stamps, choices listed, picks made,
-unbreakable entries listed, the last entry that nothing allowed breaks (0: none), and links in use."""
+unbreakable entries listed, the last entry that nothing allowed breaks (0: none), links in use, and the row
+whose `TIMES` entries have (-1: none)."""
 FIRST, FIRST_NEW, WEIGHT, LOOKED_AT, LOOKED_AT_ALL, LINKED_AT, N_ROW_FIELDS = range(7)
 """Fields of a row: its first cell, its first cell that was not released before, its persons, and when none of
 its g-sequences without a star, and none at all, was last found to be rare; `NEVER` where one is. The last one
@@ -44,7 +45,8 @@ for a star and -1 where stars are no items; when a g-sequence became rare of who
 when such a one did that is not linked to its rows."""
 KEY, COUNT, STAMP, TIMES, LINK, N_FIELDS = range(6)
 """Fields of an entry: what it stands for, the persons who show it, when it was last counted, how often the
-row shows it that cells are given back to, and the last of its links (0: none; `UNLINKED`)."""
+row shows it that cells are given back to, and the last of its links (0: none; `UNLINKED`). In a series there
+are no links, and an entry is `UNLINKED` once it was looked up in the past."""
 ENTRY, CELL, ABOVE, N_CHOICE_FIELDS = range(4)
 """Fields of a choice: its entry, its last cell, and the place of the choice without it (-1: none)."""
 PICKED, CAUSE, PERSONS, ITEM, N_PICK_FIELDS = range(5)
@@ -104,8 +106,6 @@ class Past(NamedTuple):
     """Item ``i`` has ``rows[offsets[i]:offsets[i + 1]]``."""
     pairs: Mask
     """Two items, and 1 for the same event, to whether they were released before; empty where not known."""
-    is_looked_up: Mask
-    """Entry to whether it was looked up in the past."""
 
 
 @inner
@@ -296,9 +296,9 @@ def price_match(
 @inner
 def _look_up(shown: CountedRows, past: Past, entry: int) -> None:
     """Count so many persons for an entry that the past shows that it is never rare; once."""
-    if past.is_looked_up[entry] or past.rows.size == 0:
+    if shown.entries[entry, LINK] == UNLINKED:
         return
-    past.is_looked_up[entry] = True
+    shown.entries[entry, LINK] = UNLINKED
     length, above = 0, entry
     while above > 0:
         length += 1
@@ -349,20 +349,6 @@ def count_rows(shown: CountedRows, past: Past | None, first: int, stop: int, cha
         if not has_room(shown, row):
             return row
         tally(shown, past, row, change)
-    return stop
-
-
-@njit
-def count_apart(shown: CountedRows, first: int, stop: int, base: int, ends: Counts) -> int:
-    """Count rows that begin at a row `base`, and write down the entries in use after each.
-
-    Returns the row that has no room.
-    """
-    for row in range(first, stop):
-        if not has_room(shown, row):
-            return row
-        tally(shown, None, row, np.int64(1))
-        ends[row - base] = shown.state[ENTRIES]
     return stop
 
 

@@ -28,6 +28,7 @@ from sequester.methods.halt._local_kernels import (
     NEVER,
     STAMP,
     STAR,
+    TIMED_ROW,
     TIMES,
     WEIGHT,
     CountedRows,
@@ -163,17 +164,27 @@ def _may_return(shown: CountedRows, past: Past | None, row: int, place: int, ite
 
 @njit
 def restore_cells(
-    shown: CountedRows, past: Past | None, rows: Counts, places: Counts, items: Codes, is_restored: Mask
-) -> None:
-    """Show suppressed cells again, one after the other, wherever nothing becomes rare by that."""
-    counted = -1
-    for i in range(places.size):
+    shown: CountedRows,
+    past: Past | None,
+    rows: Counts,
+    places: Counts,
+    items: Codes,
+    is_restored: Mask,
+    first: int,
+) -> int:
+    """Show suppressed cells again, one after the other, wherever nothing becomes rare by that.
+
+    Begins with cell `first` of those that are listed; returns the one whose row has no room.
+    """
+    for i in range(first, places.size):
         row, place, item = rows[i], places[i], np.int64(items[i])
-        if not (_may_return(shown, past, row, place, item) and has_room(shown, row)):
+        if not _may_return(shown, past, row, place, item):
             continue
-        if counted != row:
+        if not has_room(shown, row):
+            return i
+        if shown.state[TIMED_ROW] != row:
             _count_times(shown, past, row)
-            counted = row
+            shown.state[TIMED_ROW] = row
         star = np.int64(shown.cells[place])
         _exchange(shown, past, row, place, star, np.int64(-1))
         _exchange(shown, past, row, place, item, np.int64(1))
@@ -188,6 +199,7 @@ def restore_cells(
         else:
             _exchange(shown, past, row, place, item, np.int64(-1))
             _exchange(shown, past, row, place, star, np.int64(1))
+    return int(places.size)
 
 
 @njit

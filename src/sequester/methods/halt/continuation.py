@@ -68,7 +68,7 @@ class SeriesRows(LocalRows):
         if n_items:
             kernel.mark_pairs(self.items, self.offsets, self._first_new, len(self.quasi), pairs)
         item_offsets = offsets_of(np.bincount(items, minlength=self.quasi.n_items))
-        self.past = Past(rows, item_offsets, pairs, np.empty(0, np.bool_))
+        self.past = Past(rows, item_offsets, pairs)
 
     @property
     def n_free(self) -> int:

@@ -13,7 +13,7 @@ from sequester.engine import LocalEngine
 from sequester.methods.halt import _local_kernels as kernel
 from sequester.methods.halt import _match_kernels
 from sequester.methods.halt.elimination import Obstacle
-from sequester.methods.halt.extraction import Cause, TooMuchError
+from sequester.methods.halt.extraction import Cause, TooMuchError, WorkBudget
 from sequester.methods.halt.histories import HIDDEN, WeightedRows
 from sequester.ragged import offsets_of
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.engine import Engine
-    from sequester.methods.halt.extraction import WorkBudget
     from sequester.methods.halt.histories import QuasiIdentifiers, RowOwners, Signature
 
     Amounts = npt.NDArray[np.float64]
@@ -88,89 +87,79 @@ def with_entries(shown: kernel.CountedRows, n_entries: int) -> kernel.CountedRow
     return shown._replace(slots=slots, entries=entries)
 
 
-def with_room(shown: kernel.CountedRows, n_cells: int, *, grow: bool = False) -> kernel.CountedRows:
-    """Return the table with room for one row of so many cells; at least twice as much with `grow`.
+def with_room(shown: kernel.CountedRows, row: int) -> kernel.CountedRows:
+    """Return the table with room for what a row shows before and after a change.
 
     Raises
     ------
     TooMuchError
         Where there is no room.
     """
+    n_cells = int(shown.rows[row + 1, kernel.FIRST] - shown.rows[row, kernel.FIRST])
     total = 1 + count_choices(n_cells, shown.length)
     needed = int(shown.state[kernel.ENTRIES]) + 2 * total + 1
     if max(needed, total) > MOST_ENTRIES:
         raise TooMuchError
     if total > len(shown.choices):
         shown = shown._replace(choices=np.empty((2 * total, kernel.N_CHOICE_FIELDS), np.int64))
-    if needed > len(shown.entries) or grow:
+    if needed > len(shown.entries):
         shown = with_entries(shown, min(max(needed, 2 * len(shown.entries)), MOST_ENTRIES))
     return shown
 
 
-def count_in_parts(
-    shown: kernel.CountedRows, parts: list[range], engine: Engine
-) -> kernel.CountedRows | None:
-    """Count all rows; return None where there is no room.
+def count_rows(
+    shown: kernel.CountedRows, past: kernel.Past | None, rows: range, work: WorkBudget
+) -> kernel.CountedRows:
+    """Count rows, one after the other, in a table of their own, and the choices of cells that are listed."""
+    table, row = empty_table(shown), rows.start
+    while row < rows.stop:
+        table = with_room(table, row)
+        row = kernel.count_rows(table, past, row, rows.stop, 1)
+        count_work(table, work)
+    return table
 
-    The table is the one of counting one row after the other: entries are numbered by the first row that shows
-    them, and there is as much room for others.
+
+def count_work(shown: kernel.CountedRows, work: WorkBudget) -> None:
+    """Count the choices of cells that were listed since the last time."""
+    n_listed, shown.state[kernel.LISTED] = int(shown.state[kernel.LISTED]), 0
+    work.add(n_listed)
+
+
+def count_in_parts(
+    shown: kernel.CountedRows, parts: list[range], engine: Engine, work: WorkBudget
+) -> kernel.CountedRows | None:
+    """Count all rows side by side; return None where there is no room.
+
+    Entries have the numbers that they get by counting one row after the other.
     """
     # What a part does not read need not be sent.
     asked = empty_table(shown)._replace(links=np.empty((0, 2), np.int32))
     table, n_listed = empty_table(shown), 0
-    n_new = np.zeros(len(shown.rows), np.int64)
-    for rows, answer in zip(parts, engine.map(_count_part, parts, shared=asked), strict=True):
+    for answer in engine.map(_count_part, parts, shared=asked):
         if answer is None:
             return None
-        found, ends, n_choices = answer
+        found, n_choices = answer
         n_listed += n_choices
-        n_before = int(table.state[kernel.ENTRIES])
-        if n_before + len(found) > len(table.entries):
-            table = with_entries(table, 2 * (n_before + len(found)))
-        numbers = np.zeros(len(found), np.int64)
-        kernel.merge_entries(table, found, numbers)
-        new_rows = np.searchsorted(ends, np.flatnonzero(numbers >= n_before), side="right")
-        n_new[rows.start : rows.stop] = np.bincount(new_rows, minlength=len(rows))
-    room = _find_room(shown, 1 + np.cumsum(n_new) - n_new)
-    if room is None:
+        n_needed = int(table.state[kernel.ENTRIES]) + len(found)
+        if n_needed > len(table.entries):
+            table = with_entries(table, 2 * n_needed)
+        kernel.merge_entries(table, found, np.zeros(len(found), np.int64))
+    if table.state[kernel.ENTRIES] > MOST_ENTRIES:
         return None
-    n_entries, n_choices = room
-    table = with_entries(table, n_entries)
-    table.state[kernel.CLOCK], table.state[kernel.LISTED] = 1, n_listed
-    return table._replace(choices=np.empty((n_choices, kernel.N_CHOICE_FIELDS), np.int64))
+    table.state[kernel.CLOCK] = 1
+    work.add(n_listed)
+    return table
 
 
-def _find_room(shown: kernel.CountedRows, n_before: Counts) -> tuple[int, int] | None:
-    """Return the room for entries and choices when rows are counted one after the other, None for too much.
-
-    `n_before` leads from a row to the entries in use before it.
-    """
-    totals = 1 + choices_of_rows(shown.rows[:, kernel.FIRST], shown.length)
-    needed = n_before[:-1] + 2 * totals + 1
-    n_entries, n_choices, row = FEWEST_ENTRIES, FEWEST_CHOICES, 0
-    if max(needed.max(initial=0), totals.max(initial=0)) > MOST_ENTRIES:
+def _count_part(rows: range, asked: kernel.CountedRows) -> tuple[Counts, int] | None:
+    """Return the keys and persons of the entries of some rows, and the choices listed; None for no room."""
+    work = WorkBudget()
+    try:
+        shown = count_rows(asked, None, rows, work)
+    except TooMuchError:
         return None
-    while (is_full := (needed[row:] > n_entries) | (totals[row:] > n_choices)).any():
-        row += int(np.argmax(is_full))
-        n_choices = 2 * int(totals[row]) if totals[row] > n_choices else n_choices
-        n_entries = min(max(int(needed[row]), 2 * n_entries), MOST_ENTRIES)
-    return n_entries, n_choices
-
-
-def _count_part(rows: range, asked: kernel.CountedRows) -> tuple[Counts, Counts, int] | None:
-    """Count some rows; return None where there is no room.
-
-    That is keys and persons of their entries, the entries in use after each row, and the choices listed.
-    """
-    shown, row, ends = empty_table(asked), rows.start, np.zeros(len(rows), np.int64)
-    while (row := kernel.count_apart(shown, row, rows.stop, rows.start, ends)) < rows.stop:
-        try:
-            n_cells = int(shown.rows[row + 1, kernel.FIRST] - shown.rows[row, kernel.FIRST])
-            shown = with_room(shown, n_cells, grow=True)
-        except TooMuchError:
-            return None
     entries = shown.entries[: shown.state[kernel.ENTRIES]]
-    return entries[:, [kernel.KEY, kernel.COUNT]], ends, int(shown.state[kernel.LISTED])
+    return entries[:, [kernel.KEY, kernel.COUNT]], work.done
 
 
 def link_in_parts(shown: kernel.CountedRows, parts: list[range], engine: Engine) -> None:
@@ -341,12 +330,14 @@ class LocalRows:
             places = np.flatnonzero(self.cause_of >= 0)
             places = places[np.argsort(-self.prices[self.items[places]], kind="stable")]
             rows = np.searchsorted(self.offsets, places, side="right") - 1
-            is_restored = np.zeros(len(places), np.bool_)
-            self._make_room(int(np.diff(self.offsets).max(initial=0)))
-            _match_kernels.restore_cells(
-                self._shown, self.past, rows, places, self.items[places], is_restored
-            )
-            self._count_work()
+            is_restored, done = np.zeros(len(places), np.bool_), 0
+            self._shown.state[kernel.TIMED_ROW] = -1
+            while done < len(places):
+                self._make_room(int(rows[done]))
+                done = _match_kernels.restore_cells(
+                    self._shown, self.past, rows, places, self.items[places], is_restored, done
+                )
+            count_work(self._shown, self.work)
             self.cause_of[places[is_restored]] = -1
 
     def break_channel(self, cause: Cause, rows: Counts, needed: int) -> int:
@@ -359,7 +350,6 @@ class LocalRows:
         for row in rows.tolist():
             if n_broken >= needed:
                 break
-            self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
             if self._break_row(row, pattern, number):
                 n_broken += int(self.weights[row])
             else:
@@ -378,17 +368,18 @@ class LocalRows:
         return True
 
     def _suppress(self, row: int, places: Counts, number: int) -> None:
-        """Suppress cells of a row for a cause, and count the row anew. Requires room."""
-        shown, items = self._shown, self.cells[places]
+        """Suppress cells of a row for a cause, and count the row anew."""
+        items = self.cells[places]
         stars = self._star_of[items]
         for price in self.prices[items].tolist():
-            shown.spent[0] += price * self.weights[row]
+            self._shown.spent[0] += price * self.weights[row]
         # What it shows no more is taken away last: only that can become rare.
         for codes, change in ((stars, 1), (items, -1)):
             self.cells[places] = codes
-            kernel.count_rows(shown, self.past, row, row + 1, change)
+            self._make_room(row)
+            kernel.count_rows(self._shown, self.past, row, row + 1, change)
         self.cells[places] = stars
-        shown.rows[row, kernel.LOOKED_AT :] = kernel.NEVER
+        self._shown.rows[row, kernel.LOOKED_AT :] = kernel.NEVER
         self.cause_of[places] = number
 
     def shows(self, cause: Cause) -> Mask:
@@ -436,7 +427,6 @@ class LocalRows:
         chosen = chosen[: int(np.searchsorted(n_joined_persons, needed)) + 1]
         number, items = self._number(cause), np.array(cause.items)
         for row, own in zip(candidates[chosen].tolist(), places[chosen], strict=True):
-            self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
             shows = (items <= self.cells[own]) & (self.cells[own] < self.quasi.ends[items])
             self._suppress(row, own[~shows], number)
         return len(chosen)
@@ -474,50 +464,24 @@ class LocalRows:
             length,
             self.k,
         )
-        if not self._count_in_parts(shown):
-            self._count_one_by_one(shown)
-
-    def _count_in_parts(self, shown: kernel.CountedRows) -> bool:
-        """Count rows side by side, where there is enough to count; return whether they were."""
-        n_choices = choices_of_rows(self.offsets, shown.length)
+        n_choices = choices_of_rows(self.offsets, length)
         parts, engine = cut_rows(n_choices), engine_for(self.engine, int(n_choices.sum()))
-        if self.past is not None or engine is None or len(parts) < 2:
-            return False
-        counted = count_in_parts(shown, parts, engine)
-        if counted is None:
-            return False
-        self._shown = counted
-        self._count_work()
-        link_in_parts(counted, parts, engine)
-        return True
+        if self.past is None and engine is not None and len(parts) > 1:
+            counted = count_in_parts(shown, parts, engine, self.work)
+            if counted is not None:
+                self._shown = counted
+                link_in_parts(counted, parts, engine)
+                return
+        self._shown = count_rows(shown, self.past, range(self.n_free), self.work)
 
-    def _count_one_by_one(self, shown: kernel.CountedRows) -> None:
-        """Count one row after the other."""
-        self._shown, row = empty_table(shown), 0
-        if self.past is not None:
-            self.past = self.past._replace(is_looked_up=np.zeros(len(self._shown.entries), np.bool_))
-        while (row := kernel.count_rows(self._shown, self.past, row, self.n_free, 1)) < self.n_free:
-            self._count_work()
-            self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
-        self._count_work()
-
-    def _count_work(self) -> None:
-        """Count the choices of cells that were listed since the last time."""
-        self.work.add(int(self._shown.state[kernel.LISTED]))
-        self._shown.state[kernel.LISTED] = 0
-
-    def _make_room(self, n_cells: int, *, grow: bool = False) -> None:
-        """Make room for the g-sequences of one row of so many cells; at least twice as much with `grow`."""
-        self._shown = with_room(self._shown, n_cells, grow=grow)
-        if self.past is not None and len(self.past.is_looked_up) < len(self._shown.entries):
-            is_looked_up = np.zeros(len(self._shown.entries), np.bool_)
-            is_looked_up[: len(self.past.is_looked_up)] = self.past.is_looked_up
-            self.past = self.past._replace(is_looked_up=is_looked_up)
+    def _make_room(self, row: int) -> None:
+        """Make room for what a row shows before and after a change."""
+        self._shown = with_room(self._shown, row)
 
     def _sweep(self, power: float, enough: float, *, with_stars: bool) -> bool:
         """Go through all rows once, or until the cost is above `enough`; return whether any changed."""
         rare = np.empty((MOST_RARE, self._shown.length + 1), np.int64)
-        row, is_changed = 0, False
+        row, found = 0, []
         while row < self.n_free and self._shown.spent[0] <= enough:
             rows = np.array([row, self.n_free])
             row = kernel.sweep(
@@ -532,11 +496,12 @@ class LocalRows:
                 self._scores,
                 self._picks,
             )
-            is_changed |= self._note_picks()
-            self._count_work()
+            found.append(self._picks[: self._shown.state[kernel.PICKS]].copy())
+            self._shown.state[kernel.PICKS] = 0
+            count_work(self._shown, self.work)
             if row < self.n_free:
-                self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
-        return is_changed
+                self._make_room(row)
+        return self._note_picks(np.concatenate(found)) if found else False
 
     def _join_stars(self) -> Obstacle | int:
         """Suppress cells of others where what holds a star is rare, if that is cheaper or the only way.
@@ -602,13 +567,8 @@ class LocalRows:
     def _number(self, cause: Cause) -> int:
         return self.causes.setdefault(cause, len(self.causes))
 
-    def _note_picks(self) -> bool:
-        """Write down why cells were suppressed since the last time; return whether there were any."""
-        n_picks = int(self._shown.state[kernel.PICKS])
-        if not n_picks:
-            return False
-        self._shown.state[kernel.PICKS] = 0
-        picks = self._picks[:n_picks]
+    def _note_picks(self, picks: Counts) -> bool:
+        """Write down why cells were suppressed; return whether there were any."""
         # The largest number of persons comes first, and is the one that is kept.
         causes = picks[:, [kernel.CAUSE, kernel.PERSONS]] * [1, -1]
         found, which = np.unique(causes, axis=0, return_inverse=True)
@@ -617,7 +577,7 @@ class LocalRows:
             cause = self._cause(entry)
             numbers.append(self._number(Cause(cause.items, cause.kinds, -negated)))
         self.cause_of[picks[:, kernel.PICKED]] = np.array(numbers, np.int32)[which.reshape(-1)]
-        return True
+        return len(picks) > 0
 
 
 def split_rows(weights: Counts, sizes: Counts) -> tuple[Offsets, Counts]:
