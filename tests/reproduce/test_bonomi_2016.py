@@ -29,11 +29,11 @@ from sequester.reproduce.bonomi_2016 import (
     hide_two,
     logs,
     long_clicks,
+    pairs_of_one,
     prepare,
     preserved,
     sanitize,
     tables_by_person,
-    top_pairs,
     with_all_ratios,
 )
 
@@ -152,7 +152,7 @@ def test_one_person_or_all_who_have_such_patterns(monkeypatch):
 def test_side_effects_are_counted_before_and_after(monkeypatch):
     monkeypatch.setattr(bonomi_2016, "ALPHAS", (2,))
     alone = source_of({"ann": ROWS["ann"]})
-    listed = pl.DataFrame(top_pairs(alone))
+    listed = pl.DataFrame(pairs_of_one(alone))
     before = listed.filter(sequence="original")
     places = oracle.index_tuples(len(ROWS["ann"]), 2, WINDOW)
     counted = Counter(" → ".join(oracle.spelled(ROWS["ann"], each)) for each in places)
@@ -171,7 +171,7 @@ def test_side_effects_are_counted_before_and_after(monkeypatch):
     assert row["kept_coarser"] == sum(image in after and "*" not in image for image in images) / 10
     assert 0 <= row["distance"] <= 1
     monkeypatch.setattr(bonomi_2016, "SHARE", 0.0)
-    (nothing,) = pl.DataFrame(top_pairs(alone)).filter(sequence="sanitized").rows(named=True)
+    (nothing,) = pl.DataFrame(pairs_of_one(alone)).filter(sequence="sanitized").rows(named=True)
     assert (nothing["pattern"], nothing["occurrences"]) == ("* → *", len(places))
     (row,) = preserved(alone, "Top-Down", 1)
     assert (row["kept"], row["kept_coarser"]) == (0, 0)

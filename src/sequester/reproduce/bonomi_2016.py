@@ -26,7 +26,7 @@ from sequester.methods.mutual_information.algorithm import LeakagePlan as Search
 from sequester.methods.mutual_information.algorithm import count_index_tuples, describe
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.reproduce import Cell, DataSet, ExperimentPlan, all_or_some, grid
-from sequester.utility.patterns import TopPatterns
+from sequester.utility.patterns import top_pairs
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def plan(data: Path | None, *, design: Design) -> ExperimentPlan:
         draws=[draws],
     )
     cells += grid("kept", partial(preserved, dataset), {}, method=ALGORITHMS, draws=[draws])
-    cells += grid("top", partial(top_pairs, dataset), {"method": "Top-Down"})
+    cells += grid("top", partial(pairs_of_one, dataset), {"method": "Top-Down"})
     return ExperimentPlan(
         sources=[_describe(dataset) for dataset in sets],
         fingerprint=" ".join(table_digest(table) for dataset in sets for table in dataset.load()),
@@ -327,11 +327,11 @@ def _released(dataset: DataSet, person: int, method: str, turn: int) -> tuple[Se
     return Sequences.from_rows([labels]), dict(zip(row, labels, strict=True))
 
 
-def top_pairs(dataset: DataSet) -> Rows:
+def pairs_of_one(dataset: DataSet) -> Rows:
     """Return the most frequent pairs of one person before and after (Figure 9)."""
     person = with_all_ratios(dataset)[0]
     sequences, _ = _released(dataset, person, "Top-Down", 0)
-    before, after = (TopPatterns(window=WINDOW).top(each) for each in (dataset.load()[person], sequences))
+    before, after = (top_pairs(each, window=WINDOW) for each in (dataset.load()[person], sequences))
     both = {pair for pair, _ in before} & {pair for pair, _ in after}
     return [
         {
@@ -348,13 +348,12 @@ def top_pairs(dataset: DataSet) -> Rows:
 
 def preserved(dataset: DataSet, method: str, draws: int) -> Rows:
     """Return how many of the most frequent pairs are left, and how their counts differ; means over runs."""
-    measure = TopPatterns(window=WINDOW)
     found = []
     for person, table in enumerate(dataset.load()):
-        before = measure.top(table)
+        before = top_pairs(table, window=WINDOW)
         for turn in range(draws):
             sequences, became = _released(dataset, person, method, turn)
-            after = measure.top(sequences)
+            after = top_pairs(sequences, window=WINDOW)
             names = {pattern for pattern, _ in after}
             images = [tuple(became[label] for label in pattern) for pattern, _ in before]
             # What is released as the root has no meaning left to be preserved.

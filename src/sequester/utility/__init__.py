@@ -17,10 +17,10 @@ from sequester.utility.generalization import loss_metric as loss_metric
 from sequester.utility.generalization import loss_per_privacy_gain as loss_per_privacy_gain
 from sequester.utility.generalization import ncp as ncp
 from sequester.utility.generalization import precision as precision
-from sequester.utility.patterns import TopPatterns as TopPatterns
 from sequester.utility.patterns import itemset_supports as itemset_supports
 from sequester.utility.patterns import pattern_similarity as pattern_similarity
 from sequester.utility.patterns import side_effects as side_effects
+from sequester.utility.patterns import top_patterns as top_patterns
 from sequester.utility.places import displacement as displacement
 from sequester.utility.places import mobility as mobility
 from sequester.utility.queries import Query as Query

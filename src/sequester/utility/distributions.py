@@ -15,7 +15,7 @@ from sequester.hierarchies.labels import ROOT
 from sequester.mining.support import sequences_of
 from sequester.ragged import gather_rows, offsets_of, owners_of
 from sequester.utility.generalization import weights_text
-from sequester.utility.score import Score, attribute_weights, units_of
+from sequester.utility.score import Score, attribute_weights, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +51,17 @@ def wasserstein_distance(left: Amounts, right: Amounts) -> float:
     points = np.unique(np.concatenate([left, right]))
     shares = [np.searchsorted(np.sort(side), points[:-1], side="right") / len(side) for side in (left, right)]
     return float((np.abs(shares[0] - shares[1]) * np.diff(points)).sum())
+
+
+def distance_score(after: Amounts, before: Amounts, *, means: str, shares: str) -> Score:
+    """Return the distance of two distributions as a score; `shares` says of what they are."""
+    return Score(
+        value=wasserstein_distance(after, before),
+        bounds=(0, None),
+        means=means,
+        formula=f"∫ |F(x) - F'(x)| dx; F, F' = shares of {shares}",
+        reference="Vallender (1974), the first Wasserstein distance",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,30 +106,29 @@ class AttributePair:
 
 def attributes_of(released: SequenceData, original: EventTable) -> list[AttributePair]:
     """List the symbol, or the quasi-identifiers that have a weight."""
-    after = sequences_of(released)
-    weights = attribute_weights(original)
-    return [_attribute(name, weight, after, original) for name, weight in weights.items()]
+    after, source = sequences_of(released), original.sequences
+    pairs = []
+    for name, weight in attribute_weights(original).items():
+        # Symbol sequences without a schema may call their column as they like.
+        own = name if name in after.columns else after.symbol
+        labels = source.codebooks[name].labels, after.codebooks[own].labels
+        tree = original.hierarchies.get(name) or _plain_tree(Codebook.of((*labels[0], *labels[1])))
+        pairs.append(
+            AttributePair(
+                name=name,
+                weight=weight,
+                tree=tree,
+                before=tree.nodes(labels[0])[source.columns[name]],
+                after=tree.nodes(labels[1])[after.columns[own]],
+            )
+        )
+    return pairs
 
 
 def weighted_mean(attributes: Sequence[AttributePair], score: Callable[[AttributePair], float]) -> float:
     """Average over attributes by their weights; 0 where there are none."""
     total = sum(each.weight for each in attributes)
     return sum(each.weight * score(each) for each in attributes) / total if total else 0.0
-
-
-def _attribute(name: str, weight: float, after: Sequences, original: EventTable) -> AttributePair:
-    source = original.sequences
-    # Symbol sequences without a schema may call their column as they like.
-    own = name if name in after.columns else after.symbol
-    books = source.codebooks[name], after.codebooks[own]
-    tree = original.hierarchies.get(name) or _plain_tree(Codebook.of((*books[0].labels, *books[1].labels)))
-    return AttributePair(
-        name=name,
-        weight=weight,
-        tree=tree,
-        before=tree.nodes(books[0].labels)[source.columns[name]],
-        after=tree.nodes(books[1].labels)[after.columns[own]],
-    )
 
 
 def _plain_tree(book: Codebook) -> Hierarchy:
@@ -176,7 +186,18 @@ def _divergence(attribute: AttributePair) -> float:
     if int(attribute.tree.leaves[0]) > len(counts[0]):
         totals = len(attribute.before), len(attribute.after)
         counts = [np.append(each, total - each.sum()) for each, total in zip(counts, totals, strict=True)]
-    p, q = ((each + 1) / (each + 1).sum() for each in counts)
+    return kl_divergence(*counts)
+
+
+def kl_divergence(before: Amounts | Counts, after: Amounts | Counts) -> float:
+    """Return the Kullback-Leibler divergence, in bits, of two lists of counts, one added to each.
+
+    Examples
+    --------
+    >>> kl_divergence(np.array([3, 1]), np.array([3, 1])), kl_divergence(np.array([]), np.array([]))
+    (0.0, 0.0)
+    """
+    p, q = ((each + 1) / (each + 1).sum() for each in (before, after))
     # Rounding may leave a little less than nothing.
     return max(float((p * np.log2(p / q)).sum()), 0.0)
 
@@ -196,15 +217,14 @@ def length_distance(released: SequenceData, *, original: SequenceData) -> Score:
     after, before = (
         np.diff(sequences_of(side).person_offsets).astype(np.float64) for side in (released, original)
     )
-    units = units_of(original)
-    return Score(
-        value=wasserstein_distance(after, before),
-        bounds=(0, None),
-        means=f"By how many events the lengths of all {units.many} lie apart from those of the original, "
+    unit = unit_of(original)
+    return distance_score(
+        after,
+        before,
+        means=f"By how many events the lengths of all {unit}s lie apart from those of the original, "
         "on average, regardless of who has which; 0 is the same lengths, and a "
-        f"{units.one} that is not released has none.",
-        formula="∫ |F(x) - F'(x)| dx; F, F' = shares of all persons with at most x events, before and after",
-        reference="Vallender (1974), the first Wasserstein distance",
+        f"{unit} that is not released has none.",
+        shares="all persons with at most x events, before and after",
     )
 
 
@@ -397,6 +417,15 @@ class _Followers(NamedTuple):
         return totals
 
 
+class _Compared(NamedTuple):
+    """How transitions of one attribute differ, and how many values were left aside."""
+
+    distance: float
+    accuracy: float
+    best: float
+    n_left: int
+
+
 def _compare(attribute: AttributePair, after: Sequences, before: Sequences, most_looks: int) -> _Compared:
     """Compare the transitions of one attribute."""
     tree = attribute.tree
@@ -489,13 +518,3 @@ def _compare_rows(
     missed = np.maximum(1 - np.bincount(owners, estimates, n_rows), 0)
     hits = np.bincount(owners, followers.counts * (followers.to == guesses[owners]), n_rows)
     return np.where(mass > 0, (apart + missed) / 2, 1.0), hits.astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """What one attribute says."""
-
-    distance: float
-    accuracy: float
-    best: float
-    n_left: int

@@ -18,7 +18,7 @@ from sequester.mining.support import sequences_of
 from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of
 from sequester.utility.distributions import attributes_of
 from sequester.utility.generalization import weights_text
-from sequester.utility.score import Score, require_same_persons, units_of
+from sequester.utility.score import Score, require_same_persons, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,8 +50,6 @@ class SequencePairs:
     """Persons who have the pair."""
     n_symbols: int
     """How many codes both sides together use."""
-    unit: str = "persons"
-    """Whose sequences these are: ``persons``, or ``trips`` where a person has several."""
 
     @property
     def n_persons(self) -> int:
@@ -86,7 +84,6 @@ def pair_sequences(released: SequenceData, original: SequenceData) -> SequencePa
         after_rows=after_rows,
         weights=weights.astype(np.int64),
         n_symbols=len(both),
-        unit="persons" if before_side.owners is None else "trips",
     )
 
 
@@ -123,7 +120,7 @@ def edit_distance(released: SequenceData, *, original: SequenceData) -> Score:
 
     pairs = pair_sequences(released, original)
     distances = score_pairs(pairs, Levenshtein.distance)
-    unit = pairs.unit.removesuffix("s")
+    unit = unit_of(original)
     return Score(
         value=int(distances @ pairs.weights) / max(pairs.n_persons, 1),
         bounds=(0, None),
@@ -213,14 +210,14 @@ def expected_edits(released: SequenceData, *, original: EventTable) -> Score:
         np.empty(int(np.diff(sequences.person_offsets).max(initial=0)) + 1),
         costs,
     )
-    units = units_of(original)
+    unit = unit_of(original)
     return Score(
         value=float(costs.sum()) / max(source.n_persons, 1),
         bounds=(0, None),
-        means=f"How many events had to be inserted, deleted or substituted per {units.one}, on average; "
+        means=f"How many events had to be inserted, deleted or substituted per {unit}, on average; "
         "a substitution counts by the probability that the released values of "
         f"{', '.join(each.name for each in attributes)} are not the original ones; 0 is unchanged, and a "
-        f"{units.one} that is not released counts with all events"
+        f"{unit} that is not released counts with all events"
         f"{weights_text({each.name: each.weight for each in attributes})}.",
         formula=EDIT_FORMULA,
         reference=EDIT_REFERENCE,
@@ -293,7 +290,7 @@ def invented_items(released: SequenceData, *, original: SequenceData) -> Score:
     return Score(
         value=float(pairs.weights[count_invented(pairs) > 0].sum()),
         bounds=(0, pairs.n_persons),
-        means=f"How many of the {pairs.n_persons:,} {pairs.unit} got an item that they never had; "
+        means=f"How many of the {pairs.n_persons:,} {unit_of(original)}s got an item that they never had; "
         "0 says that no item was made up.",
         formula="number of persons whose released sequence has an item that is not in their original one",
         reference="Pensa, Monreale, Pinelli, Pedreschi (2008), Fig. 1",
@@ -321,7 +318,7 @@ def suppression(
     >>> {name: score.value for name, score in scores.items()}
     {'suppressed_events': 0.5, 'suppressed_persons': 0.25}
     """
-    sequences, units = sequences_of(released), units_of(original)
+    sequences, unit = sequences_of(released), unit_of(original)
     released_persons = int(np.count_nonzero(np.diff(sequences.person_offsets)))
     n_lost = count_losses(sequences, original).lost if n_lost_events is None else n_lost_events
     return {
@@ -335,7 +332,7 @@ def suppression(
         ),
         "suppressed_persons": Score(
             value=1 - released_persons / original.n_persons if original.n_persons else 0.0,
-            means=f"Share of the {original.n_persons:,} {units.many} without any released event; 0 is none.",
+            means=f"Share of the {original.n_persons:,} {unit}s without any released event; 0 is none.",
             formula="persons without a released event / persons",
             reference=SEHATKAR_2014,
         ),

@@ -9,7 +9,7 @@ import numpy as np
 from sequester import kernels
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
-from sequester.utility.score import Score, attribute_weights, units_of
+from sequester.utility.score import Score, attribute_weights, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Amounts = npt.NDArray[np.float64]
     from collections.abc import Sequence
 
-    from sequester._typing import Codes, Counts
+    from sequester._typing import Codes, Counts, Offsets
 
 
 def weights_of(original: EventTable) -> dict[str, float]:
@@ -272,6 +272,15 @@ def precision(released: SequenceData, *, original: EventTable) -> Score:
     )
 
 
+def _classes(sequences: Sequences, names: Sequence[str], offsets: Offsets) -> tuple[Codes, Counts]:
+    """Number rows of events so that equal ones have the same number; also return the first row of each."""
+    # Symbol sequences without a schema may call their column as they like.
+    own = [sequences.columns[name if name in sequences.columns else sequences.symbol] for name in names]
+    cells = np.stack([np.zeros(sequences.n_events, np.int32), *own], axis=1)
+    classes: tuple[Codes, Counts] = kernels.rows.fold_rows(cells.reshape(-1), offsets * cells.shape[1])
+    return classes
+
+
 def class_sizes(data: SequenceData, names: Sequence[str]) -> Counts:
     """Count the persons of each class of equal histories; a person without events is in none.
 
@@ -282,35 +291,9 @@ def class_sizes(data: SequenceData, names: Sequence[str]) -> Counts:
     [1, 2]
     """
     sequences = sequences_of(data)
-    columns = _columns(sequences, names)
-    size = max(len(columns), 1)
-    cells = np.stack(columns, axis=1).reshape(-1) if columns else np.zeros(sequences.n_events, np.int32)
-    groups, firsts = kernels.rows.fold_rows(cells, sequences.person_offsets * size)
-    sizes = np.bincount(groups, minlength=len(firsts)).astype(np.int64)
-    has_events = np.diff(sequences.person_offsets)[firsts] > 0
-    return np.asarray(sizes[has_events], np.int64)
-
-
-def cell_classes(sequences: Sequences, names: Sequence[str]) -> Counts:
-    """Number the events so that those with equal values have the same number.
-
-    Examples
-    --------
-    >>> from sequester.data.sequences import Sequences
-    >>> cell_classes(Sequences.from_rows(["bab"]), ["symbol"]).tolist()
-    [1, 0, 1]
-    """
-    numbers = np.zeros(sequences.n_events, np.int64)
-    for column in _columns(sequences, names):
-        # Made dense after each attribute, so that products never grow.
-        pairs = numbers * (int(column.max(initial=0)) + 1) + column
-        numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
-    return numbers
-
-
-def _columns(sequences: Sequences, names: Sequence[str]) -> list[Codes]:
-    # Symbol sequences without a schema may call their column as they like.
-    return [sequences.columns[name if name in sequences.columns else sequences.symbol] for name in names]
+    classes, firsts = _classes(sequences, names, sequences.person_offsets)
+    sizes = np.bincount(classes, minlength=len(firsts)).astype(np.int64)
+    return np.asarray(sizes[np.diff(sequences.person_offsets)[firsts] > 0], np.int64)
 
 
 def discernibility(released: SequenceData, *, original: EventTable) -> Score:
@@ -335,14 +318,14 @@ def discernibility(released: SequenceData, *, original: EventTable) -> Score:
     Bayardo, Agrawal (2005); Sehatkar (2014), section 2.3. The record is a person's history, and the sum is
     divided by the persons.
     """
-    units = units_of(original)
+    unit = unit_of(original)
     sizes = class_sizes(released, [*attribute_weights(original)])
     n = sequences_of(original).n_persons
     total = int((sizes * sizes).sum()) + (n - int(sizes.sum())) * n
     return Score(
         value=total / n if n else 1.0,
         bounds=(1, max(n, 1)),
-        means=f"Average size of the equivalence class of {units.many} with equal records; 1: all differ. One "
+        means=f"Average size of the equivalence class of {unit}s with equal records; 1: all differ. One "
         f"that is not released counts as equal to all {n:,}.",
         formula="DM = (Σ over classes E of |E|² + |suppressed| · n) / n; "
         "E = persons with the same released history",
@@ -382,7 +365,8 @@ def classification_metric(released: SequenceData, *, original: EventTable) -> Sc
         msg = "the classification metric needs a sensitive attribute, and there is none"
         raise ParameterError(msg)
     sequences = sequences_of(released)
-    classes = cell_classes(sequences, [*attribute_weights(original)])
+    one_each = np.arange(sequences.n_events + 1)
+    classes, _ = _classes(sequences, [*attribute_weights(original)], one_each)
     right = sum(_majority(classes, sequences.columns[column]) for column in columns) / len(columns)
     n = original.n_events
     return Score(
@@ -396,11 +380,12 @@ def classification_metric(released: SequenceData, *, original: EventTable) -> Sc
     )
 
 
-def _majority(classes: np.ndarray, values: np.ndarray) -> int:
+def _majority(classes: Codes, values: Codes) -> int:
     """Count the events that have the most frequent value of their class."""
-    pairs, counts = np.unique(classes * (int(values.max(initial=0)) + 1) + values, return_counts=True)
+    n_values = int(values.max(initial=0)) + 1
+    pairs, counts = np.unique(classes.astype(np.int64) * n_values + values, return_counts=True)
     most = np.zeros(int(classes.max(initial=-1)) + 1, np.int64)
-    np.maximum.at(most, pairs // (int(values.max(initial=0)) + 1), counts)
+    np.maximum.at(most, pairs // n_values, counts)
     return int(most.sum())
 
 
@@ -426,13 +411,13 @@ def loss_per_privacy_gain(released: SequenceData, *, original: EventTable, infor
     if not 0 <= information_loss <= 1:
         msg = f"information_loss must be from 0 to 1, got {information_loss}"
         raise ParameterError(msg)
-    units = units_of(original)
+    unit = unit_of(original)
     names = [*attribute_weights(original)]
     before, after = (int(class_sizes(side, names).min(initial=2**62)) for side in (original, released))
     gain = max(after - before, 0) if max(before, after) < 2**62 else 0
     return Score(
         value=information_loss / (gain + 1),
-        means=f"Information loss divided by 1 + privacy gain, where the gain is how many {units.many} the "
+        means=f"Information loss divided by 1 + privacy gain, where the gain is how many {unit}s the "
         "smallest equivalence class has gained; 0 is no loss.",
         formula="ILPG = IL / (PG + 1); PG = max(0, smallest class of the release - smallest "
         "class of the original)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from sequester.data.text import Codebook
 from sequester.errors import ParameterError
 from sequester.mining.frequent import MAX_PATTERNS, as_sets, frequent, frequent_itemsets, mine_by_length
 from sequester.mining.support import mark_patterns, sequences_of, supports_of_codes
+from sequester.utility.distributions import kl_divergence
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -129,70 +130,69 @@ def _n_records(sequences: Sequences) -> int:
     return len(np.unique(sequences.owners[has_events]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopPatterns:
-    """The share of the original's most frequent ordered pairs that are among those of the release, as such.
+TOP = 10
+"""How many of the most frequent pairs are compared."""
+
+
+def top_pairs(data: SequenceData, *, window: int, most: int = TOP) -> list[tuple[tuple[str, str], int]]:
+    """List the most frequent ordered pairs with their counts; among equals the first in label order.
 
     A pair counts once for each two places of one person, at most `window` steps apart.
 
     Examples
     --------
     >>> from sequester.data.sequences import Sequences
-    >>> measure = TopPatterns(most=2, window=1)
-    >>> original, released = Sequences.from_rows(["ababc"]), Sequences.from_rows(["aXaXc"])
-    >>> measure.top(original)
+    >>> top_pairs(Sequences.from_rows(["ababc"]), window=1, most=2)
     [(('a', 'b'), 2), (('b', 'a'), 1)]
-    >>> measure.top(released)
-    [(('a', 'X'), 2), (('X', 'a'), 1)]
-    >>> measure.score(released, original=original).value
+    """
+    at_least("most", most, 1)
+    at_least("window", window, 1)
+    sequences = sequences_of(data)
+    codes = sequences.codes.astype(np.int64)
+    book = sequences.codebook
+    lengths = np.diff(sequences.person_offsets)
+    ends = np.repeat(sequences.person_offsets[1:], lengths)
+    places = np.arange(len(codes))
+    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    for step in range(1, min(window, int(lengths.max(initial=1)) - 1) + 1):
+        first = places[places + step < ends]
+        found, often = np.unique(codes[first] * len(book) + codes[first + step], return_counts=True)
+        keys, at = np.unique(np.concatenate([keys, found]), return_inverse=True)
+        counts = np.bincount(at, np.concatenate([counts, often]), len(keys)).astype(np.int64)
+    best = np.lexsort((keys, -counts))[:most]
+    return [
+        ((book.labels[key // len(book)], book.labels[key % len(book)]), int(count))
+        for key, count in zip(keys[best].tolist(), counts[best], strict=True)
+    ]
+
+
+def top_patterns(released: SequenceData, *, original: SequenceData, window: int, most: int = TOP) -> Score:
+    """Return the share of the original's most frequent ordered pairs that are among those of the release.
+
+    Where there is nothing to mine, nothing is lost.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> original, released = Sequences.from_rows(["ababc"]), Sequences.from_rows(["aXaXc"])
+    >>> top_patterns(released, original=original, window=1, most=2).value
     0.0
 
     References
     ----------
     Bonomi, Fan, Jin (2016), Figure 9.
     """
-
-    most: int = 10
-    """How many patterns are compared."""
-    window: int = 10
-    """Steps between the two places, at most."""
-
-    def __post_init__(self) -> None:
-        at_least("most", self.most, 1)
-        at_least("window", self.window, 1)
-
-    def top(self, data: SequenceData) -> list[tuple[tuple[str, str], int]]:
-        """List the most frequent pairs with their counts; among equals the first in label order."""
-        sequences = sequences_of(data)
-        codes = sequences.codes.astype(np.int64)
-        book = sequences.codebook
-        lengths = np.diff(sequences.person_offsets)
-        ends = np.repeat(sequences.person_offsets[1:], lengths)
-        places = np.arange(len(codes))
-        keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
-        for step in range(1, min(self.window, int(lengths.max(initial=1)) - 1) + 1):
-            first = places[places + step < ends]
-            found, often = np.unique(codes[first] * len(book) + codes[first + step], return_counts=True)
-            keys, at = np.unique(np.concatenate([keys, found]), return_inverse=True)
-            counts = np.bincount(at, np.concatenate([counts, often]), len(keys)).astype(np.int64)
-        best = np.lexsort((keys, -counts))[: self.most]
-        return [
-            ((book.labels[key // len(book)], book.labels[key % len(book)]), int(count))
-            for key, count in zip(keys[best].tolist(), counts[best], strict=True)
-        ]
-
-    def score(self, released: SequenceData, *, original: SequenceData) -> Score:
-        """Mine both sides and compare; nothing to mine is nothing lost."""
-        before = [pattern for pattern, _ in self.top(original)]
-        after = {pattern for pattern, _ in self.top(released)}
-        return Score(
-            value=sum(pattern in after for pattern in before) / len(before) if before else 1.0,
-            goal="maximize",
-            means=f"Share of the {self.most} most frequent ordered pairs of symbols within {self.window} "
-            f"steps in the original that are among the {self.most} of the release.",
-            formula="|top n pairs before ∩ top n pairs after| / |top n pairs before|",
-            reference="Bonomi, Fan, Jin (2016), Figure 9",
-        )
+    before, after = (
+        [pattern for pattern, _ in top_pairs(side, window=window, most=most)] for side in (original, released)
+    )
+    return Score(
+        value=sum(pattern in after for pattern in before) / len(before) if before else 1.0,
+        goal="maximize",
+        means=f"Share of the {most} most frequent ordered pairs of symbols within {window} steps in the "
+        f"original that are among the {most} of the release.",
+        formula="|top n pairs before ∩ top n pairs after| / |top n pairs before|",
+        reference="Bonomi, Fan, Jin (2016), Figure 9",
+    )
 
 
 Pattern = tuple[str, ...]
@@ -358,11 +358,8 @@ def _count(data: SequenceData, codes: Codes, offsets: Offsets, book: Codebook) -
 
 
 def _divergence(before: Counts, after: Counts, means: str) -> Score:
-    p, q = (before + 1) / (before + 1).sum(), (after + 1) / (after + 1).sum()
-    # Rounding may leave a little less than nothing.
-    value = max(float((p * np.log2(p / q)).sum()), 0.0) if len(before) else 0.0
     return Score(
-        value=value,
+        value=kl_divergence(before, after),
         bounds=(0, None),
         means=means,
         formula="Σ of p log2(p / q); p, q = (support + 1) / their sum, before and after",

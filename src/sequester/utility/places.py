@@ -49,7 +49,7 @@ def mobility(released: SequenceData, *, original: SequenceData, hotspots: int = 
     visits_after, visits_before = (np.bincount(codes, minlength=len(both)) for codes, _ in (after, before))
     return {
         "od_error": Score(
-            value=_spread(*_paired(_ends(*after, len(both)), _ends(*before, len(both)))),
+            value=_total_variation(_ends(*after, len(both)), _ends(*before, len(both))),
             means="Origin-destination matrix: the share of trips that would have to change their first or "
             "last region, each matrix as shares of its trips; 0 is the same matrix.",
             formula="½ Σ over pairs of regions of |share of trips from o to d, before - after|",
@@ -82,28 +82,20 @@ def mobility(released: SequenceData, *, original: SequenceData, hotspots: int = 
     }
 
 
-def _ends(codes: Codes, offsets: Offsets, n_labels: int) -> tuple[Counts, Counts]:
-    """Count trips by their first and last region; those without events have none."""
+def _ends(codes: Codes, offsets: Offsets, n_labels: int) -> Counts:
+    """Number the first and last region of each trip as one; those without events have none."""
     present = np.flatnonzero(np.diff(offsets))
     first, last = codes[offsets[present]], codes[offsets[present + 1] - 1]
-    pairs, counts = np.unique(first.astype(np.int64) * n_labels + last, return_counts=True)
-    return pairs, counts.astype(np.int64)
+    return first.astype(np.int64) * n_labels + last
 
 
-def _paired(after: tuple[Counts, Counts], before: tuple[Counts, Counts]) -> tuple[Counts, Counts]:
-    """Return the counts of the same pairs of regions, in one order."""
-    pairs = np.union1d(after[0], before[0])
-    sides = np.zeros((2, len(pairs)), np.int64)
-    for side, (known, counts) in zip(sides, (after, before), strict=True):
-        side[np.searchsorted(pairs, known)] = counts
-    return sides[0], sides[1]
-
-
-def _spread(after: Counts, before: Counts) -> float:
-    """Return the total variation distance of two distributions; 1 where only one of them has anything."""
-    if not after.sum() or not before.sum():
-        return float(bool(after.sum()) != bool(before.sum()))
-    return float(np.abs(after / after.sum() - before / before.sum()).sum() / 2)
+def _total_variation(after: Counts, before: Counts) -> float:
+    """Return the total variation distance of two lists of values; 1 where only one of them has any."""
+    if not len(after) or not len(before):
+        return float(len(after) != len(before))
+    values, places = np.unique(np.concatenate([after, before]), return_inverse=True)
+    shares = [np.bincount(each, minlength=len(values)) / len(each) for each in np.split(places, [len(after)])]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
 def _mean_length(offsets: Offsets) -> float:

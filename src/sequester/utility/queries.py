@@ -17,7 +17,7 @@ from sequester.hierarchies.labels import quoted
 from sequester.kernels.compiler import njit
 from sequester.kernels.rows import fold_rows
 from sequester.ragged import gather_rows, index_codes, keep_values, owners_of
-from sequester.utility.score import Score, attribute_weights, units_of
+from sequester.utility.score import Score, attribute_weights, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,7 +162,7 @@ class QueryError:
         truth = self.expected(original, original=original, engine=engine, progress=before)
         estimates = self.expected(released, original=original, engine=engine, progress=after)
         errors = (estimates - np.round(truth)) / np.maximum(np.round(truth), 1)
-        kind = f"{len(self.queries):,} counts of {units_of(original).many}"
+        kind = f"{len(self.queries):,} counts of {unit_of(original)}s"
         return {
             "query_error": Score(
                 value=float(np.abs(errors).mean()),
@@ -330,16 +330,19 @@ def _chances(shown: Sequence[str], wanted: Sequence[str], tree: Hierarchy | None
     """Return, for each label that is shown, the share of its leaves that are wanted."""
     if tree is None:
         return np.array([label in wanted for label in shown], np.float64)
-    nodes = tree.nodes(shown)
     asked = sorted({*tree.nodes(wanted).tolist()})
     # Of a node and one below it, the one below adds nothing.
-    asked = [node for node in asked if not any(up < node < tree.subtree_end[up] for up in asked)]
-    found = np.zeros(len(nodes), np.float64)
-    for node in asked:
-        is_inside = (nodes >= node) & (nodes < tree.subtree_end[node])
-        is_above = (nodes < node) & (node < tree.subtree_end[nodes])
-        found += np.where(is_inside, tree.leaves[nodes], np.where(is_above, tree.leaves[node], 0))
-    return found / tree.leaves[nodes]
+    tops = [node for node in asked if not any(up < node < tree.subtree_end[up] for up in asked)]
+    shares: Amounts = sum((_leaf_shares(tree, top) for top in tops), np.zeros(len(tree)))
+    return shares[tree.nodes(shown)]
+
+
+def _leaf_shares(tree: Hierarchy, top: int) -> Amounts:
+    """Return for each node the share of its leaves that lie at or below `top`."""
+    nodes = np.arange(len(tree))
+    is_below = (nodes >= top) & (nodes < tree.subtree_end[top])
+    is_above = (nodes <= top) & (tree.subtree_end > top)
+    return np.where(is_below, 1.0, np.where(is_above, tree.leaves[top] / tree.leaves, 0.0))
 
 
 N_QUERIES = 1_000
@@ -444,18 +447,10 @@ class RecordView:
         rows = np.flatnonzero(inside > 0)
         weight = inside[rows] / (self.last[rows] - self.first[rows] + 1)
         for name, top in query.below.items():
-            weight = weight * _fits(trees[name], top)[self.nodes[name][rows]]
+            weight = weight * _leaf_shares(trees[name], top)[self.nodes[name][rows]]
         if query.value is not None:
             weight = weight * self.shares[self.groups[rows], query.value]
         return float(weight.sum())
-
-
-def _fits(tree: Hierarchy, top: int) -> Amounts:
-    """Return for each node the share of its leaves that lie at or below `top`."""
-    nodes = np.arange(len(tree))
-    below = (nodes >= top) & (nodes < tree.subtree_end[top])
-    above = (nodes <= top) & (tree.subtree_end > top)
-    return np.where(below, 1.0, np.where(above, tree.leaves[top] / tree.leaves, 0.0))
 
 
 def draw_window_queries(

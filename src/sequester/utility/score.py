@@ -84,25 +84,16 @@ def direction(score: Score) -> str:
     return f"{better} is better, {reach}"
 
 
-class Units(NamedTuple):
-    """What has a sequence of its own, in words."""
-
-    one: str
-    """person or trip"""
-    many: str
-    """persons or trips"""
-
-
-def units_of(data: SequenceData) -> Units:
-    """Return what has a sequence of its own: persons or trips.
+def unit_of(data: SequenceData) -> str:
+    """Return what has a sequence of its own: a person or a trip.
 
     Examples
     --------
     >>> from sequester.data.sequences import Sequences
-    >>> units_of(Sequences.from_rows(["ab"])).many
-    'persons'
+    >>> unit_of(Sequences.from_rows(["ab"]))
+    'person'
     """
-    return Units("person", "persons") if sequences_of(data).owners is None else Units("trip", "trips")
+    return "person" if sequences_of(data).owners is None else "trip"
 
 
 def attribute_weights(original: EventTable) -> dict[str, float]:
@@ -189,7 +180,7 @@ class ReleasePair:
         """Return the score with a note that these persons are a sample, unless it has one."""
         if SAMPLED in score.means:
             return score
-        said = f"{SAMPLED} {self.original.n_persons:,} {units_of(self.original).many}."
+        said = f"{SAMPLED} {self.original.n_persons:,} {unit_of(self.original)}s."
         return replace(score, means=f"{score.means} {said}")
 
 

@@ -12,8 +12,8 @@ from sequester._validation import at_least
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
 from sequester.ragged import offsets_of, owners_of, places_of
-from sequester.utility.distributions import attributes_of, wasserstein_distance
-from sequester.utility.score import Score, units_of
+from sequester.utility.distributions import attributes_of, distance_score
+from sequester.utility.score import Score, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,13 +141,12 @@ def gap_distance(released: SequenceData, *, original: EventTable) -> Score:
     (column,) = (each for each in attributes_of(sequences, original) if each.name == clock.name)
     after = clock.gaps(column.after, sequences.person_offsets)
     before = clock.gaps(column.before, original.person_offsets)
-    return Score(
-        value=wasserstein_distance(after, before),
-        bounds=(0, None),
+    return distance_score(
+        after,
+        before,
         means=f"By how many {clock.unit} the gaps between neighbouring events, read from {clock.name}, "
         "lie apart from those of the original, on average, regardless of who has which; 0 is the same gaps.",
-        formula="∫ |F(x) - F'(x)| dx; F, F' = shares of gaps between neighbours of at most x",
-        reference="Vallender (1974), the first Wasserstein distance",
+        shares="gaps between neighbours of at most x",
     )
 
 
@@ -164,14 +163,12 @@ def return_distance(released: SequenceData, *, original: SequenceData) -> Score:
     >>> return_distance(released, original=original).value  # after 3 steps, then after 1
     2.0
     """
-    units = units_of(original)
-    return Score(
-        value=wasserstein_distance(_returns(sequences_of(released)), _returns(sequences_of(original))),
-        bounds=(0, None),
-        means=f"By how many steps the gaps after which a {units.one} comes back to an item lie apart "
+    return distance_score(
+        _returns(sequences_of(released)),
+        _returns(sequences_of(original)),
+        means=f"By how many steps the gaps after which a {unit_of(original)} comes back to an item lie apart "
         "from those of the original, on average, regardless of who has which; 0 is the same gaps.",
-        formula="∫ |F(x) - F'(x)| dx; F, F' = shares of returns after at most x steps, before and after",
-        reference="Vallender (1974), the first Wasserstein distance",
+        shares="returns after at most x steps, before and after",
     )
 
 
@@ -220,13 +217,13 @@ def time_to_event_distance(
         curves = [_curve(*each, n_times) for each in zip(chances, times, offsets, strict=True)]
         apart.append(float(np.abs(curves[0] - curves[1]).max(initial=0.0)))
         names.append(name)
-    units = units_of(original)
-    unit = "events" if clock is None else f"{clock.unit} since the first event, read from {clock.name}"
+    unit = unit_of(original)
+    scale = "events" if clock is None else f"{clock.unit} since the first event, read from {clock.name}"
     return Score(
         value=float(np.mean(apart)) if apart else 0.0,
-        means=f"The largest difference, at any time, between the shares of {units.many} that still wait "
+        means=f"The largest difference, at any time, between the shares of {unit}s that still wait "
         f"for their first {_said(names, original)} in the original and, as a recipient would estimate "
-        f"it, in the release, on average; time is counted in {unit}; 0 is the same curves.",
+        f"it, in the release, on average; time is counted in {scale}; 0 is the same curves.",
         formula=(
             "mean over outcomes of max over t of |S(t) - S'(t)|; "
             "S(t) = Π over u ≤ t of 1 - first(u) / waiting(u)"

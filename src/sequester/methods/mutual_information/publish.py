@@ -21,7 +21,7 @@ from sequester.release.outcome import Outcome, Reason, split_changes
 from sequester.release.plot import Figure
 from sequester.release.release import ORDER, PERSON
 from sequester.utility.distributions import rank_correlation, symbol_levels
-from sequester.utility.patterns import TopPatterns
+from sequester.utility.patterns import TOP, top_pairs, top_patterns
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -206,16 +206,15 @@ def evidence_of(
 
 def plots_of(released: Sequences, table: EventTable, *, window: int) -> tuple[Figure, ...]:
     """Draw Figure 9: the most frequent pairs of the original, and those of the release."""
-    measure = TopPatterns(window=window)
     sides = (("original", table), ("release", released))
     return tuple(
         Figure(
             tuple(" → ".join(pattern) for pattern, _ in top),
             {name: tuple(float(count) for _, count in top)},
-            title=f"The {measure.most} most frequent pairs of the {name}",
+            title=f"The {TOP} most frequent pairs of the {name}",
             unit=f"index pairs within {window} steps",
         )
-        for name, top in ((name, measure.top(side)) for name, side in sides)
+        for name, top in ((name, top_pairs(side, window=window)) for name, side in sides)
     )
 
 
@@ -256,7 +255,7 @@ def measure(
     scores |= _leakage(method, released, table)
     progress(0.6, "comparing symbols and patterns")
     scores["rank_correlation"] = rank_correlation(released, original=table)
-    scores["top_patterns"] = TopPatterns(window=method.window).score(released, original=table)
+    scores["top_patterns"] = top_patterns(released, original=table, window=method.window)
     scores |= symbol_levels(released, original=table)
     progress(1.0, "measured")
     return scores
