@@ -62,6 +62,21 @@ def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
     return Markup(opening + svg[head.end() :])  # noqa: S704
 
 
+def styled(chart: Any, **more: Any) -> Any:
+    """Return a chart of Altair in the letters and colours of all pages; `more` configures the rest."""
+    import altair as alt  # noqa: PLC0415  (takes most of a second to load)
+
+    axis = alt.AxisConfig(
+        domainColor=RULE,
+        gridColor=RULE,
+        tickColor=RULE,
+        labelColor=INK,
+        titleColor=INK,
+        titleFontWeight="normal",
+    )
+    return chart.configure(font="sans-serif", view=alt.ViewConfig(stroke=None), axis=axis, **more)
+
+
 def check_can_draw() -> None:
     """Refuse a limit on addresses that the renderer, a browser's engine, does not fit into."""
     check_address_space(70_000_000_000, "drawing plots")
@@ -76,8 +91,8 @@ _SIDES: tuple[tuple[Literal["left", "center", "right"], int], ...] = (
 )
 """Where a name begins, and how far it is moved from its mark."""
 _WIDTH, _HEIGHT = 520, 330
-# Apart in lightness and in shape, on light and dark ground alike.
-_COLORS = (*SERIES, "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
+COLORS = (*SERIES, "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
+"""Colours of series, in order; they differ in lightness, too, on light and dark ground alike."""
 _PLACE = "http://page.invalid"
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 
@@ -143,7 +158,7 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
             scale=alt.Scale(domain=places, range=[styles[i % len(styles)] for i in places]),
             legend=None,
         )
-        for channel, styles in ((alt.Color, _COLORS), (alt.Shape, _SHAPES))
+        for channel, styles in ((alt.Color, COLORS), (alt.Shape, _SHAPES))
     )
     legend = alt.Chart(
         alt.InlineData(values=[{"place": i, "name": shown(name, 30)} for i, name in enumerate(names)])
@@ -155,20 +170,8 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
         height=22 * max(len(names), 1),
     )
     layers = _frontier_layers(marks, axes, names, color=color, shape=shape)
-    chart = alt.hconcat(alt.layer(*layers, width=_WIDTH, height=_HEIGHT), key, spacing=14).configure(
-        background="#ffffff" if standalone else "transparent",
-        font="sans-serif",
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            labelColor=INK,
-            titleColor=INK,
-            gridColor=RULE,
-            domainColor=RULE,
-            tickColor=RULE,
-            titleFontWeight="normal",
-        ),
-        aria=False,
-    )
+    chart = alt.hconcat(alt.layer(*layers, width=_WIDTH, height=_HEIGHT), key, spacing=14)
+    chart = styled(chart, background="#ffffff" if standalone else "transparent", aria=False)
     title = f"{axes.measure} against {axes.risk}, {len(marks)} candidates; the numbers follow as a table"
     # The renderer takes whole addresses only.
     return Markup(as_svg(chart, title=title, standalone=standalone).replace(_PLACE, ""))  # noqa: S704

@@ -20,9 +20,10 @@ from markupsafe import Markup
 from sequester._version import __version__
 from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError
-from sequester.release.plot import INK, RULE, SERIES
+from sequester.release.plot import INK
 from sequester.release.staging import write_file
 from sequester.report.page import template
+from sequester.report.plot import COLORS, as_png, styled
 from sequester.reproduce import find_paper
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _draw(
         if not points.is_empty():
             svg = draw_svg(drawing, points)
             write_file(svg.encode(), folder / FIGURES / f"{drawing.name}.svg")
-            write_file(render_png(svg), folder / FIGURES / f"{drawing.name}.png")
+            write_file(as_png(svg), folder / FIGURES / f"{drawing.name}.png")
             drawn.append((drawing, svg))
     return drawn
 
@@ -374,8 +375,6 @@ def _check_folder(folder: Path, paper: Paper) -> None:
 
 AGREEMENT = ("the paper says", "we measure", "verdict", "why")
 """Columns of the table of claims."""
-COLORS = (SERIES[0], SERIES[1], "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
-"""Colours of the series, in order; they differ in lightness, too."""
 _XML_HEAD = re.compile(r"^\s*(<\?xml[^>]*>)?\s*(<!DOCTYPE[^>]*>)?")
 _WIDTH, _HEIGHT, _ACROSS = 300, 210, 3
 _FEW = 10
@@ -479,30 +478,14 @@ def draw_svg(drawing: Drawing, points: pl.DataFrame) -> str:
             ),
             columns=min(panels, _ACROSS),
         ).resolve_scale(x="independent", y="independent" if drawing.own_y else "shared")
-    chart = chart.configure(
+    chart = styled(
+        chart,
         background="white",
-        font="sans-serif",
         padding=8,
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            domainColor=RULE,
-            gridColor=RULE,
-            tickColor=RULE,
-            labelColor=INK,
-            titleColor=INK,
-            titleFontWeight="normal",
-        ),
         header=alt.HeaderConfig(labelColor=INK, labelFontWeight="bold", labelFontSize=12),
         legend=alt.LegendConfig(labelColor=INK, labelLimit=260, titleColor=INK, titleFontWeight="normal"),
     )
     return str(vl_convert.vegalite_to_svg(chart.to_dict()))
-
-
-def render_png(svg: str) -> bytes:
-    """Return an SVG as PNG, for viewers that cannot show SVG."""
-    import vl_convert  # noqa: PLC0415  (as above)
-
-    return bytes(vl_convert.svg_to_png(svg, scale=2))
 
 
 def _rank(column: str) -> pl.Expr:
