@@ -82,7 +82,7 @@ def equals_enumeration() -> bool:
     """Compare candidate sets and the mean risk of a small table with enumeration."""
     table = clicks(60, 5, 12)
     rows = table.sequences.to_rows()
-    world = AttackContext.of(table, table, targets=200)
+    world = AttackContext(table, table, targets=200)
     equal = True
     for known in (1, 2, 3):
         equal &= abs(sequence_risk(table, known=known) - float(oracles.sequence_risk(rows, known))) < 1e-9
@@ -100,7 +100,7 @@ def _holds(row: tuple[str, ...], piece: list[str]) -> bool:
 
 def seconds_of(table: EventTable, kind: KnowledgeKind) -> tuple[float, float]:
     start, worked = time.perf_counter(), time.process_time()
-    world = AttackContext.of(table, table, targets=TARGETS)
+    world = AttackContext(table, table, targets=TARGETS)
     evidence = Evidence.of(table, world.domain)
     for known in (1, 2, 3):
         pieces = world.draw(kind, known)

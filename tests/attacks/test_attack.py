@@ -37,7 +37,7 @@ def visits():
 
 
 def rounds_of(table, model, known=(1, 2, 3)):
-    context = AttackContext.of(table, table, targets=5)
+    context = AttackContext(table, table, targets=5)
     return main_rounds(model, kinds_for(table, context.domain), known, context)
 
 

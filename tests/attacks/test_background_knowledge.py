@@ -59,7 +59,7 @@ def test_a_release_that_tells_of_few_among_many_is_caught(seed, targets, thoroug
 
 def test_the_random_draw_alone_misses_it():
     original, released = (diagnoses(MANY, released=each) for each in (False, True))
-    context = AttackContext.of(released, original, targets=50, engine=ENGINE)
+    context = AttackContext(released, original, targets=50, engine=ENGINE)
     drawn = context.find("generalized", 1, shown=True).release.candidates
     assert drawn.share(drawn.most).max() < 0.01
     rarest = context.find("generalized", 1, shown=True, rarest=True).release.candidates
@@ -87,7 +87,7 @@ def test_two_items_of_a_rare_person_are_tried_together():
 def test_estimates_rest_on_the_random_draw_alone():
     counts = {"flu": 1, "HIV": 20, "gout": 3_000, "cold": 3_000}
     original, released = (diagnoses(counts, released=each) for each in (False, True))
-    context = AttackContext.of(released, original, targets=40, engine=ENGINE)
+    context = AttackContext(released, original, targets=40, engine=ENGINE)
     for measure in ("candidates", "unique", "below_k", "marketer"):
         risk = Linkage(measure=measure).judge(context)
         assert (risk.targets, risk.value < 0.01) == (40, True)

@@ -193,7 +193,7 @@ def test_consecutive_keeps_its_distance_over_a_column_of_stars():
     released = table_of([[each | {"r": "*"} for each in person] for person in persons], released=True)
     domain = Domain.of(original, released)
     evidence = Evidence.of(released, domain)
-    context = AttackContext.of(released, original, targets=2)
+    context = AttackContext(released, original, targets=2)
     knowledge = context.draw("consecutive", 3)
     q, r = (int(domain.starts[place]) for place in (0, 1))
     nodes = [q + domain.trees[0].node("a"), r + domain.trees[1].node("d"), q + domain.trees[0].node("c")]
@@ -215,7 +215,7 @@ def test_a_released_date_tells_the_gap():
     ).with_columns(page=pl.lit("x"))
     trees = {name: original.hierarchies[name] for name in roles}
     released = EventTable(coarse, Schema(person="person", order="order", quasi=trees, released=True))
-    context = AttackContext.of(released, original, targets=40)
+    context = AttackContext(released, original, targets=40)
     found = context.find("gaps", 2)
     assert set(found.raw.candidates.sizes) == {1}
     # Forty days lie between the months, and not within one.

@@ -180,7 +180,7 @@ def test_fine_dates_undo_a_coarse_length_of_stay():
 
 def test_values_dealt_out_anew_give_little_back():
     table, released = hospital()
-    context = AttackContext.of(released, table)
+    context = AttackContext(released, table)
     assert context.narrowing is not None
     permuted = context.evidence("shuffled", narrowed=True)
     assert permuted.n_persons == 4
@@ -196,7 +196,7 @@ def test_nothing_depends_on_a_symbol():
     table = sq.EventTable(
         pl.DataFrame({"who": ["a"], "n": [1], "page": ["x"]}), sq.Schema("who", "n", symbol="page")
     )
-    assert AttackContext.of(table, table).narrowing is None
+    assert AttackContext(table, table).narrowing is None
     assert not any("narrowed" in risk.name for risk in attack_tables(table, original=table, targets=1))
 
 

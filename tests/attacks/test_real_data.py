@@ -122,7 +122,7 @@ def table(frame):
 
 @pytest.fixture(scope="module")
 def context(table):
-    return AttackContext.of(table, table, targets=300)
+    return AttackContext(table, table, targets=300)
 
 
 def pieces_of(context, kind, known):

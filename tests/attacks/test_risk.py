@@ -94,7 +94,7 @@ def test_inference_by_eye():
     table = visits([("1", "x", "10"), ("2", "x", "11"), ("3", "x", "90"), ("4", "y", "90")])
 
     def risk(measure, **more):
-        return Inference(measure=measure, **more).run(table, original=table, targets=40)
+        return Inference(measure=measure).run(table, original=table, targets=40, **more)
 
     assert risk("confidence").value == risk("at_risk").value == 1
     assert risk("confidence").baseline == 0.5

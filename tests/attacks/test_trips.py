@@ -61,7 +61,7 @@ def test_candidates_are_persons_and_not_trips(trips, data, known):
     kept = data.draw(st.permutations(kept))
     people = {person: number for number, person in enumerate(sorted({person for person, _ in kept}))}
     owners = np.array([people[person] for person, _ in kept], np.int32)
-    context = AttackContext.of(released_table(kept), table_of(trips), owners=owners, targets=12)
+    context = AttackContext(released_table(kept), table_of(trips), owners=owners, targets=12)
     for kind in ("ordered", "anywhere", "consecutive"):
         found = context.find(kind, known)
         for trial, those in ((found.raw, trips), (found.release, kept)):

@@ -23,7 +23,7 @@ from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from typing import Unpack
 
     from sequester.attacks.background_knowledge import KnowledgeKind
@@ -86,14 +86,14 @@ def attack_tables(
     """
     _check_known(known)
     engine = engine or LocalEngine()
-    groups = options.get("groups")
-    options["groups"] = groups = similar_values(original.histories) if groups is None else groups
+    if options.get("groups") is None:
+        options["groups"] = similar_values(original.histories)
     context, beyond = _contexts(released.histories, original.histories, kinds, options)
     chosen = kinds_for(context.original, beyond.domain) if kinds is None else kinds
     main = main_rounds(model, chosen, known, context)
     rounds = [(kind, size) for kind in chosen for size in known] if thorough else main
     progress(0.0, "attacking")
-    shared = _AttackRounds(context, beyond, model, main, groups, thorough)
+    shared = _AttackRounds(context, beyond, model, main, thorough)
     _read_evidence(shared, [kind for kind, _ in rounds], engine, part(progress, 0.0, 0.2))
     done = engine.map(_attack, rounds, shared=shared, progress=part(progress, 0.2, 0.9), phase="attacking")
     risks = [risk for each in done for risk in each]
@@ -119,7 +119,7 @@ def _contexts(
     absent = options.get("held_out")
     options["held_out"] = absent = None if absent is None else absent.histories
     # Rounds run side by side, so that nothing within them has to.
-    prepare = partial(AttackContext.of, engine=LocalEngine(threads=1, shards=1))
+    prepare = partial(AttackContext, engine=LocalEngine(threads=1, shards=1))
     context = prepare(released, original, **options)
     kept = coded_kept(original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
     if not kept:
@@ -136,7 +136,6 @@ class _AttackRounds(NamedTuple):
     """The same with kept columns; for knowledge of these."""
     model: object
     main: list[tuple[KnowledgeKind, int]]
-    groups: Mapping[str, str]
     thorough: bool
 
     def where(self, kind: KnowledgeKind) -> AttackContext:
@@ -165,7 +164,7 @@ def _attack(chosen: tuple[KnowledgeKind, int], shared: _AttackRounds) -> list[Ri
     where = shared.where(kind)
     first = _main_adversaries(where, kind, size, model) if chosen in shared.main else ()
     k = getattr(model, "k", FEW)
-    others = _adversaries(where, kind, size, k=k, groups=shared.groups) if thorough else ()
+    others = _adversaries(where, kind, size, k=k) if thorough else ()
     main = {each.name: each for each in first}
     run = {each.name: each for each in others} | main
     found = [
@@ -257,9 +256,7 @@ def _check_known(known: object) -> None:
         raise ParameterError(msg)
 
 
-def _adversaries(
-    context: AttackContext, kind: KnowledgeKind, known: int, *, k: int, groups: Mapping[str, str]
-) -> Iterator[Adversary]:
+def _adversaries(context: AttackContext, kind: KnowledgeKind, known: int, *, k: int) -> Iterator[Adversary]:
     for measure in get_args(LinkageMeasure):
         if measure != "found":  # asked by `compare` alone
             yield Linkage(kind=kind, known=known, measure=measure, k=k)
@@ -280,8 +277,8 @@ def _adversaries(
         yield Inference(kind=kind, known=known, measure="guess")
         if is_narrowed:
             yield Inference(kind=kind, known=known, measure="confidence", narrowed=True)
-        if groups:
-            yield Inference(kind=kind, known=known, measure="group", groups=groups)
+        if context.groups:
+            yield Inference(kind=kind, known=known, measure="group")
         if has_numbers(context):
             yield Inference(kind=kind, known=known, measure="close")
 

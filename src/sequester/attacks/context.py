@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypedDict, get_args
@@ -30,7 +30,6 @@ from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Unpack
 
     import polars as pl
 
@@ -80,74 +79,61 @@ class ContextOptions(TypedDict, total=False):
     """What an `AttackContext` is made with, beside the two tables."""
 
     held_out: EventTable | None
-    """Persons who are not in the release, as a control; without them its values are permuted."""
     owners: Codes | None
-    """Whose each released trip is, where persons have several; then persons are counted."""
     targets: int
-    """Pieces of every kind and size that are tried, `TARGETS` by default."""
     seed: str
-    """Decides who is a target, what is known of them, and how the control is permuted."""
     groups: Mapping[str, str] | None
-    """Protected label to its group of similar ones."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AttackContext:
-    """An original and its release, ready to be attacked; whatever was found is remembered."""
+    """A release and its original, ready to be attacked; whatever was found is remembered."""
 
+    released: EventTable
+    """What became of the original."""
     original: EventTable
     """The table that was protected."""
-    released: EventTable
-    """What became of it."""
-    owners: Codes | None
-    """Whose each released trip is; None where persons have one sequence, or it is not known."""
-    domain: Domain
-    """The trees that both share."""
-    inside: TargetPool
-    """The persons of the original, of whom something is known."""
-    outside: TargetPool | None
-    """Persons who were held out, as a control; None where there are none."""
-    seed: str
+    _: KW_ONLY
+    held_out: EventTable | None = None
+    """Persons who are not in the release, as a control; without them its values are permuted."""
+    owners: Codes | None = None
+    """Whose each released trip is, where persons have several; then persons are counted."""
+    targets: int = TARGETS
+    """Pieces of every kind and size that are tried."""
+    seed: str = SEED
     """Decides who is a target, what is known of them, and how the control is permuted."""
-    targets: int
-    """Pieces of every kind and size."""
-    engine: Engine | None
+    groups: Mapping[str, str] | None = None
+    """Protected label to its group of similar ones; others have a group of their own."""
+    engine: Engine | None = None
     """Runs the counting."""
     _evidence: dict[tuple[Place, bool, bool], Evidence] = field(default_factory=dict, repr=False)
     _found: dict[tuple[KnowledgeKind, int, bool, bool, bool], Trials] = field(
         default_factory=dict, repr=False
     )
 
-    @classmethod
-    def of(
-        cls,
-        released: EventTable,
-        original: EventTable,
-        *,
-        engine: Engine | None = None,
-        **options: Unpack[ContextOptions],
-    ) -> AttackContext:
-        """Prepare the tables."""
-        targets, held_out = options.get("targets", TARGETS), options.get("held_out")
-        at_least("targets", targets, 1)
-        others = () if held_out is None else (held_out,)
-        domain = Domain.of(original, released, *others, groups=options.get("groups"))
-        return cls(
-            original=original,
-            released=released,
-            owners=options.get("owners"),
-            domain=domain,
-            inside=TargetPool.of(original, domain),
-            outside=None if held_out is None else _held_out(held_out, domain),
-            seed=options.get("seed", SEED),
-            targets=targets,
-            engine=engine,
-        )
+    def __post_init__(self) -> None:
+        at_least("targets", self.targets, 1)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The trees that all tables share."""
+        others = () if self.held_out is None else (self.held_out,)
+        return Domain.of(self.original, self.released, *others, groups=self.groups)
+
+    @cached_property
+    def inside(self) -> TargetPool:
+        """The persons of the original, of whom something is known."""
+        return TargetPool.of(self.original, self.domain)
+
+    @cached_property
+    def outside(self) -> TargetPool | None:
+        """Persons who were held out, as a control; None where there are none."""
+        return None if self.held_out is None else _held_out(self.held_out, self.domain)
 
     @property
     def control_of(self) -> Literal["shuffled", "held out"]:
         """What the control is."""
-        return "shuffled" if self.outside is None else "held out"
+        return "shuffled" if self.held_out is None else "held out"
 
     @cached_property
     def narrowing(self) -> Narrowing | None:

@@ -57,7 +57,7 @@ class Inference(Adversary):
     """What is counted."""
 
     def judge(self, context: AttackContext) -> Risk:
-        """Run in a context that is ready; one with groups is made of the same groups."""
+        """Run in a context that is ready."""
         if not context.domain.names:
             msg = "original must have protected values, there are none"
             raise ParameterError(msg)
@@ -99,7 +99,7 @@ class Inference(Adversary):
         if self.measure == "guess":
             return own
         names = trial.context.domain.names
-        lows, highs = _groups(names, self.groups or {}) if self.measure == "group" else _close(names)
+        lows, highs = _groups(names, trial.context.groups or {}) if self.measure == "group" else _close(names)
         return without_known(
             ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]),
             trial.knowledge.value_code,

@@ -56,8 +56,6 @@ class Adversary(ABC):
     """Stars fit nothing: only what is shown counts."""
     narrowed: bool = False
     """Generalized values are narrowed by the columns that they depend on, before anything is looked for."""
-    groups: Mapping[str, str] | None = None
-    """Protected label to its group of similar values, for ``group``; others have a group of their own."""
 
     def __post_init__(self) -> None:
         one_of("measure", self.measure, self.measures)
@@ -86,8 +84,7 @@ class Adversary(ABC):
             released, original = released.with_kept(columns), original.with_kept(columns)
             if (held_out := options.get("held_out")) is not None:
                 options["held_out"] = held_out.with_kept(columns)
-        options.setdefault("groups", self.groups)
-        return self.judge(AttackContext.of(released, original, engine=engine, **options))
+        return self.judge(AttackContext(released, original, engine=engine, **options))
 
     def judge(self, context: AttackContext) -> Risk:
         """Run in a context that is ready; worst cases try the rarest items, too, which few draws have."""

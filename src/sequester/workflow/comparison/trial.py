@@ -324,7 +324,7 @@ def _risks(
         return {RECORDS: RiskPair(release=found, raw=guess_original(table, sensitive=sensitive))}
     progress(0.0, "attacking")
     released = release.table
-    context = AttackContext.of(
+    context = AttackContext(
         released, table, owners=_owners(release, released), targets=knowledge.targets, engine=engine
     )
     attacks = [Linkage(kind=knowledge.kind, known=knowledge.known, measure="found").judge(context)]
