@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import socket
 import stat
 import sys
+import threading
 import time
 import types
 from pathlib import Path
@@ -260,7 +262,7 @@ def test_files_of_tasks_are_in_the_folder_of_their_worker(workers):
 
 
 @pytest.mark.parametrize(
-    "address", ["local:0", "local:x", "local", "udp://host:1", "host:8786", "tcp://", ""]
+    "address", ["local:0", "local:x", "local", "udp://host:1", "host:8786", "tcp://", "tcp://host", ""]
 )
 def test_addresses_that_are_none_are_refused(address):
     with pytest.raises(InputError, match="--engine must be tcp://host:port"), open_engine(address):
@@ -272,6 +274,27 @@ def test_no_scheduler_there(monkeypatch):
     refused = pytest.raises(InputError, match=r"--engine tcp://127.0.0.1:9: no scheduler answers there")
     with refused, open_engine("tcp://127.0.0.1:9"):
         pass
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["silent", "http"])
+def test_something_else_listens_there(monkeypatch, answer):
+    """A client would wait for ever, or take the answer for a length and run out of memory."""
+    monkeypatch.setattr(address_module, "PATIENCE", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk():
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(answer)
+                connection.recv(1)  # until the other side hangs up
+
+        talking = threading.Thread(target=talk)
+        talking.start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        refused = pytest.raises(InputError, match=f"^--engine {address}: no scheduler answers there$")
+        with refused, open_engine(address):
+            pass
+        talking.join()
 
 
 def test_no_workers_there(tmp_path, monkeypatch):
@@ -340,21 +363,29 @@ async def _wait_until_idle(dask_scheduler):
         await asyncio.sleep(0.05)
 
 
-def test_over_tls(tmp_path):
-    pytest.importorskip("cryptography")
+def certificates():
+    """Return the security of a new authority, and dask's configuration that names it."""
     security = distributed.Security.temporary()
-    roles = ("client", "scheduler", "worker")
     tls = {"ca-file": security.tls_ca_file} | {
         f"{role}.{what}": getattr(security, f"tls_{role}_{what}")
-        for role in roles
+        for role in ("client", "scheduler", "worker")
         for what in ("cert", "key")
     }
+    return security, {f"distributed.comm.tls.{name}": value for name, value in tls.items()}
+
+
+def test_over_tls(tmp_path):
+    pytest.importorskip("cryptography")
+    (security, ours), (_, others) = certificates(), certificates()
     with small_cluster(1, tmp_path, security=security, protocol="tls://") as safe:
-        assert safe.scheduler_address.startswith("tls://")
-        comm = {f"distributed.comm.tls.{name}": value for name, value in tls.items()}
-        with dask.config.set(comm), open_engine(safe.scheduler_address) as engine:
+        address = safe.scheduler_address
+        assert address.startswith("tls://")
+        with dask.config.set(ours), open_engine(address) as engine:
             assert next(engine.map(cut_evenly, [4], shared=2)) == [range(2), range(2, 4)]
             assert all(name.startswith("tls://") for name in engine._workers())
+        refused = pytest.raises(InputError, match=r"does not accept the certificates of dask's config")
+        with dask.config.set(others), refused, open_engine(address):
+            pass
 
 
 @pytest.mark.parametrize(

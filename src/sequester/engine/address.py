@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import signal
 import sys
 import tempfile
@@ -56,31 +58,42 @@ def open_engine(address: str | None, *, announce: Warn = ignore_warning) -> Iter
         with _local_cluster(n_workers) as cluster, Client(cluster, set_as_default=False) as client:
             yield DaskEngine(client, announce=announce)
         return
-    _check_certificates(address)
-    try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
-        reason = "no scheduler answers there" if isinstance(error, OSError | TimeoutError) else str(error)
-        msg = f"--engine {address}: {reason}"
-        raise InputError(msg) from None
-    with client:
+    problem = _connection_problem(address)
+    if problem is not None:
+        msg = f"--engine {address}: {problem}"
+        raise InputError(msg)
+    with Client(address, timeout=PATIENCE, set_as_default=False) as client:
         yield DaskEngine(client, announce=announce)
 
 
-def _check_certificates(address: str) -> None:
-    """Refuse ``tls://`` where dask's configuration names no certificates, or some that cannot be read."""
-    from distributed import Security  # noqa: PLC0415  (an extra)
+def _connection_problem(address: str) -> str | None:
+    """Return why no client can connect to an address; None where a scheduler answers.
 
-    if not address.startswith("tls:"):
-        return
+    Where something else listens, a client would wait for ever, or write a traceback as it gives up.
+    """
+    from distributed import Security  # noqa: PLC0415  (an extra)
+    from distributed.comm import connect  # noqa: PLC0415
+    from distributed.comm.core import FatalCommClosedError  # noqa: PLC0415
+
+    async def shake_hands() -> None:
+        connection = await asyncio.wait_for(connect(address, timeout=PATIENCE, **security), PATIENCE)
+        await connection.close()
+
     try:
-        if Security().get_connection_args("client")["ssl_context"] is not None:
-            return
-        reason = "dask's configuration names no certificates (distributed.comm.tls)"
+        security = Security().get_connection_args("client")
     except OSError as error:
-        reason = f"the certificates of dask's configuration cannot be used: {error.strerror or error}"
-    msg = f"--engine {address}: {reason}"
-    raise InputError(msg)
+        return f"the certificates of dask's configuration cannot be used: {error.strerror or error}"
+    if security["ssl_context"] is None and address.startswith("tls:"):
+        return "dask's configuration names no certificates (distributed.comm.tls)"
+    try:
+        asyncio.run(shake_hands())
+    except FatalCommClosedError:
+        return "the scheduler does not accept the certificates of dask's configuration, or has others"
+    except RuntimeError as error:  # dask's configuration asks for TLS
+        return str(error)
+    except Exception:  # noqa: BLE001  (what is no scheduler may answer anything)
+        return "no scheduler answers there"
+    return None
 
 
 def _number_of_workers(address: str) -> int:
@@ -88,7 +101,7 @@ def _number_of_workers(address: str) -> int:
     kind, _, rest = address.partition(":")
     if kind == "local" and rest.isdecimal() and int(rest) > 0:
         return int(rest)
-    if kind in ("tcp", "tls") and rest.startswith("//") and len(rest) > 2:
+    if re.fullmatch(r"(tcp|tls)://.+:\d+", address):
         return 0
     msg = f"--engine must be tcp://host:port, tls://host:port or local:N, got {address!r}"
     raise InputError(msg)
