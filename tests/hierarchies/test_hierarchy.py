@@ -187,7 +187,7 @@ def test_doctored_tables_of_nodes_are_refused(rows, line):
 def test_other_tables_are_refused():
     with pytest.raises(HierarchyError, match=r"columns must be node \(String\), .*, got x \(Int64\)"):
         Hierarchy.from_frame(pl.DataFrame({"x": [1]}))
-    with pytest.raises(HierarchyError, match="nodes: a cell is empty"):
+    with pytest.raises(HierarchyError, match="nodes: every row must have a node"):
         Hierarchy.from_frame(pl.DataFrame({"node": ["*", None], "parent": ["", "*"], "leaves": [1, 1]}))
 
 

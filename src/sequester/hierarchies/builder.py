@@ -112,7 +112,8 @@ def nodes_from_frame(frame: pl.DataFrame) -> Outline:
         found = ", ".join(f"{name} ({kind})" for name, kind in frame.schema.items()) or "none"
         return Outline({}, [source.say("error", "columns", f"columns must be {wanted}, got {found}")])
     if any(frame.null_count().row(0)):
-        return Outline({}, [source.say("error", "columns", "a cell is empty")])
+        text = "every row must have a node, its parent and its number of leaves"
+        return Outline({}, [source.say("error", "columns", text)])
     rows = [(row, *cells) for row, cells in enumerate(frame.rows(), start=1)]
     statements = [Edge(node, parent, row) for row, node, parent, _ in rows if (node, parent) != (ROOT, "")]
     outline = examine(statements, source, each_once=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, cast
+
+from pydantic import Field
 
 from sequester._version import __version__
 from sequester.data.places import REGION
@@ -15,9 +17,19 @@ from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy import MODELS
 from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.privacy.model import RecordModel
-from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
+from sequester.release.fields import (
+    Count,
+    Number,
+    Table,
+    field_line,
+    plain_table,
+    plain_value,
+    read_document,
+    read_fields,
+    safe_repr,
+)
 from sequester.release.files import unsafe_path_reason
-from sequester.release.release import EVENTS, NAMES, ORDER, PERSON, PERSONS, About, SeriesLink, released_table
+from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, About, SeriesLink, released_table
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -25,7 +37,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from sequester.release.fields import Field, TableField
     from sequester.release.release import Release
 
 
@@ -167,44 +178,121 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str | bytes) -> Certificate:
         """Return the certificate; raise by field where it is unreadable, incomplete or newer."""
-        top = read_document(text, CERTIFICATE)
-        if top.take("format").count() != FORMAT:
-            top.take("format").refuse(f"must be {FORMAT}, the one that this version reads")
-        more = [name for name in ("about", "series") if name in top.value]
-        top.expect(
-            *("format", "software", "method", "claim", "verdict", "counts", "utility", "limits", "files"),
-            *more,
-        )
-        software = top.take("software").table().expect("name", "version")
-        method = top.take("method").table().expect("name", "parameters")
-        claim = top.take("claim").table()
-        # Older releases have none; verify and open report it.
-        claim.expect("model", "parameters", *(["columns"] if "columns" in claim.value else []))
-        verdict = top.take("verdict").table().expect("holds", "achieved")
-        counts = top.take("counts").table()
+        document = read_document(text, CERTIFICATE)
+        if document.get("format", FORMAT) != FORMAT:
+            must = f"must be {FORMAT}, the one that this version reads"
+            _refuse("format", f"{must}, got {safe_repr(document['format'])}")
+        read = read_fields(_Document, document, CERTIFICATE)
         # A promise about records is about no persons, and their number is internal.
-        has_persons = not hasattr(MODELS.get(claim.take("model").text()), "check_tables")
-        counts.expect(*(["persons"] if has_persons else []), "events")
+        is_of_records = hasattr(MODELS.get(read.claim.model), "check_tables")
+        _expect("counts.persons", read.counts.persons, needed=not is_of_records)
+        link: _Link | None = read.series
+        if link is not None:
+            _expect("series.continues", link.continues, needed=link.part > 1)
+        claimed = {column for columns in read.claim.columns.values() for column in columns}
+        for column in read.about.columns:
+            if column not in claimed:
+                _refuse(f"about.columns.{column}", "must be a column that the claim names")
+        for name in read.files:
+            reason = "is the certificate itself" if name == CERTIFICATE else unsafe_path_reason(name)
+            if reason is not None:
+                _refuse("files", f"names {safe_repr(name)}, which {reason}")
         return cls(
-            software=software.take("name").text(),
-            version=software.take("version").text(),
-            method=method.take("name").text(),
-            parameters=method.take("parameters").table().value,
-            model=claim.take("model").text(),
-            claim=claim.take("parameters").table().value,
-            columns=_columns(claim.take("columns").table()) if "columns" in claim.value else {},
-            holds=verdict.take("holds").flag(),
-            achieved={each.key: each.number() for each in verdict.take("achieved").table().fields()},
-            persons=counts.take("persons").count() if has_persons else None,
-            events=counts.take("events").count(),
-            utility={each.key: _score(each) for each in top.take("utility").table().fields()},
-            limits=tuple(each.text() for each in top.take("limits").items()),
-            about=_about(top.take("about").table(), claim.value.get("columns"))
-            if "about" in more
-            else About(),
-            series=_link(top.take("series").table()) if "series" in more else None,
-            files={each.key: _file_hash(each) for each in top.take("files").table().fields()},
+            software=read.software.name,
+            version=read.software.version,
+            method=read.method.name,
+            parameters=read.method.parameters,
+            model=read.claim.model,
+            claim=read.claim.parameters,
+            columns=read.claim.columns,
+            holds=read.verdict.holds,
+            achieved=read.verdict.achieved,
+            persons=read.counts.persons,
+            events=read.counts.events,
+            utility={name: Score(**dict(score)) for name, score in read.utility.items()},
+            limits=read.limits,
+            about=read.about,
+            series=None if link is None else SeriesLink(link.part, link.continues or ""),
+            files=read.files,
         )
+
+
+Role = Literal[
+    "quasi", "quasi+sensitive", "quasi+region", "sensitive", "keep", "symbol", "region", "technical"
+]
+"""What a released column can be."""
+
+
+_ABSENT: Any = None
+"""What a field that is not there becomes; no field may be null."""
+
+
+class _Software(Table):
+    name: str
+    version: str
+
+
+class _Method(Table):
+    name: str
+    parameters: dict[str, Any]
+
+
+class _Claim(Table):
+    model: str
+    parameters: dict[str, Any]
+    columns: dict[str, dict[str, Role]] = Field(default={})
+    """Older releases have none; verify and open report it."""
+
+
+class _Verdict(Table):
+    holds: bool
+    achieved: dict[str, Number]
+
+
+class _Counts(Table):
+    persons: Count = _ABSENT
+    events: Count
+
+
+class _Score(Table):
+    value: Number
+    goal: Literal["minimize", "maximize"]
+    bounds: tuple[Number, Number | None]
+    means: str
+
+
+_Hash = Annotated[str, Field(pattern=f"^{HASH}[0-9a-f]{{64}}$")]
+
+
+class _Link(Table):
+    part: Annotated[int, Field(ge=1)]
+    continues: _Hash = _ABSENT
+
+
+class _Document(Table):
+    """The fields of ``certificate.json``."""
+
+    format: Count
+    software: _Software
+    method: _Method
+    claim: _Claim
+    verdict: _Verdict
+    counts: _Counts
+    utility: dict[str, _Score]
+    limits: tuple[str, ...]
+    about: About = About()
+    series: _Link = _ABSENT
+    files: dict[str, _Hash]
+
+
+def _expect(field: str, value: object, *, needed: bool) -> None:
+    """Refuse a field that is missing, or is there and has nothing to say."""
+    if needed != (value is not None):
+        _refuse(field, "is missing" if needed else "is not known to this version")
+
+
+def _refuse(field: str, reason: str) -> NoReturn:
+    raise InputError(field_line(CERTIFICATE, [field], reason))
 
 
 def _count_persons(frame: pl.DataFrame) -> int | None:
@@ -213,76 +301,6 @@ def _count_persons(frame: pl.DataFrame) -> int | None:
     # The events of a person stand together in a release, which verification makes sure of.
     runs = frame[PERSON].rle_id()
     return 0 if runs.is_empty() else int(runs[-1]) + 1
-
-
-def _columns(tables: TableField) -> dict[str, dict[str, str]]:
-    found = {each.key: each.table().fields() for each in tables.fields()}
-    for column in (column for columns in found.values() for column in columns):
-        if column.value not in ROLES:
-            column.refuse(f"must be one of {', '.join(ROLES)}")
-    return {table: {column.key: column.text() for column in columns} for table, columns in found.items()}
-
-
-def _about(table: TableField, claimed: object) -> About:
-    """Return what the publisher says; a column that the claim does not name is refused."""
-    released = {
-        column
-        for columns in (claimed.values() if isinstance(claimed, dict) else ())
-        for column in (columns if isinstance(columns, dict) else ())
-    }
-    said = [name for name in (*NAMES, "columns") if name in table.value]
-    table.expect(*said)
-    described = table.take("columns").table().fields() if "columns" in said else []
-    for column in described:
-        if column.key not in released:
-            column.refuse("must be a column that the claim names")
-    return About(
-        **{name: table.take(name).text() for name in said if name != "columns"},
-        columns={column.key: column.text() for column in described},
-    )
-
-
-def _link(table: TableField) -> SeriesLink:
-    """Return which part of a series a release is; all but the first continue another one."""
-    part = table.take("part")
-    if part.count() < 1:
-        part.refuse("must be at least 1")
-    is_first = part.count() == 1
-    table.expect("part", *([] if is_first else ["continues"]))
-    return SeriesLink(part.count(), "" if is_first else _hash(table.take("continues")))
-
-
-def _score(field: Field) -> Score:
-    table = field.table().expect("value", "goal", "bounds", "means")
-    bounds = table.take("bounds")
-    ends = bounds.items()
-    if len(ends) != 2:
-        bounds.refuse("must be a smallest and a largest value")
-    goal = table.take("goal")
-    if goal.value not in ("minimize", "maximize"):
-        goal.refuse("must be 'minimize' or 'maximize'")
-    return Score(
-        value=table.take("value").number(),
-        goal="minimize" if goal.value == "minimize" else "maximize",
-        bounds=(ends[0].number(), None if ends[1].value is None else ends[1].number()),
-        means=table.take("means").text(),
-    )
-
-
-def _file_hash(field: Field) -> str:
-    reason = "is the certificate itself" if field.key == CERTIFICATE else unsafe_path_reason(field.key)
-    if reason is not None:
-        msg = f"{CERTIFICATE}: files names {safe_repr(field.key)}, which {reason}"
-        raise InputError(msg)
-    return _hash(field)
-
-
-def _hash(field: Field) -> str:
-    value = field.text()
-    digits = value.removeprefix(HASH)
-    if digits == value or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
-        field.refuse(f"must be {HASH} and 64 hexadecimal digits")
-    return value
 
 
 def _plain_number(value: object) -> float:
@@ -308,8 +326,6 @@ SENSITIVE_ROLES = (SENSITIVE, QUASI_SENSITIVE)
 """Roles of what must not be learned."""
 REGION_ROLES = (AREA, QUASI_AREA)
 """Roles of places, whose outlines are released."""
-ROLES = (*QUASI_ROLES, SENSITIVE, KEEP, SYMBOL, AREA, TECHNICAL)
-"""What a released column can be."""
 NUMBERS = (ORDER, GROUP, COUNT)
 """Technical columns that hold whole numbers; every other released column holds text."""
 

@@ -1,30 +1,61 @@
-"""Read JSON from an untrusted source field by field, with errors that name the field."""
+"""Read JSON from an untrusted source by the fields that it declares, with errors that name the field."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from sequester.errors import InputError, InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_core import ErrorDetails
 
 _LARGEST = 2**63 - 1
 _SHOWN = 80
 
 
-def read_document(text: str | bytes, name: str) -> TableField:
-    """Return the top table of the JSON document `name`.
+class Table(BaseModel):
+    """A table of an untrusted document: it has the declared fields, each of its kind, and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def read_number(value: object) -> float:
+    """Return a number of a document as it is written there: 1 stays 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        refuse_field("must be a number")
+    return value
+
+
+Number = Annotated[float, PlainValidator(read_number)]
+Count = Annotated[int, Field(ge=0)]
+T = TypeVar("T", bound=Table)
+
+
+def refuse_field(must: str) -> NoReturn:
+    """Refuse the field that is being read, because it is not what it must be."""
+    kind = "must"
+    raise PydanticCustomError(kind, "{must}", {"must": must})
+
+
+def read_document(text: str | bytes, name: str) -> dict[str, object]:
+    """Return the table that the JSON document `name` is, each name in it once, and numbers that are finite.
 
     Examples
     --------
-    >>> read_document('{"counts": {"persons": 3}}', "c.json").take("counts").table().take("persons").count()
-    3
-    >>> read_document('{"counts": 3}', "c.json").take("counts").table()
+    >>> read_document('{"counts": {"persons": 3}}', "c.json")
+    {'counts': {'persons': 3}}
+    >>> read_document("[3]", "c.json")
     Traceback (most recent call last):
-    sequester.errors.InputError: c.json: counts must be a table, got 3
+    sequester.errors.InputError: c.json must be a table, got [3]
     """
     try:
         value = json.loads(
@@ -42,7 +73,68 @@ def read_document(text: str | bytes, name: str) -> TableField:
     except ValueError as error:
         msg = f"{name} is not readable as JSON: {error}"
         raise InputError(msg) from None
-    return Field(document=name, path=(), value=value).table()
+    if not isinstance(value, dict):
+        msg = f"{name} must be a table, got {safe_repr(value)}"
+        raise InputError(msg)
+    return value
+
+
+def read_fields(model: type[T], document: Mapping[str, object], name: str) -> T:
+    """Return the fields of the document `name`; refuse what `model` does not declare, one line per field.
+
+    Examples
+    --------
+    >>> class Counts(Table):
+    ...     persons: Count
+    >>> read_fields(Counts, {"persons": 3}, "c.json").persons
+    3
+    >>> read_fields(Counts, {"persons": -1}, "c.json")
+    Traceback (most recent call last):
+    sequester.errors.InputError: c.json: persons must be 0 or more, got -1
+    """
+    try:
+        # As JSON, so that a list may become a tuple and a table a dataclass, and nothing else is converted.
+        return model.model_validate_json(json.dumps(document))
+    except ValidationError as error:
+        found = error.errors(include_url=False)[:_MOST_LINES]
+        raise InputError(*(field_line(name, each["loc"], _reason(each)) for each in found)) from None
+
+
+def field_line(name: str, path: Iterable[object], reason: str) -> str:
+    """Return one line about a field of the document `name`, which anybody may have called anything."""
+    field = safe_text(".".join(map(str, path)))
+    return f"{name}: {field} {reason}" if field else f"{name} {reason}"
+
+
+_MOST_LINES = 10
+_REASONS = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known to this version",
+    "unexpected_keyword_argument": "is not known to this version",
+    "json_invalid": "is nested too deeply",
+}
+_KINDS = {
+    "string_type": "text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "dataclass_type": "a table",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "string_pattern_mismatch": "sha256: and 64 hexadecimal digits",
+    "literal_error": "{expected}",
+    "greater_than_equal": "{ge} or more",
+}
+"""What a field must be, by the kinds of errors of pydantic."""
+
+
+def _reason(error: ErrorDetails) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in _REASONS:
+        return _REASONS[kind]
+    must = f"must be {_KINDS[kind].format(**context)}" if kind in _KINDS else error["msg"]
+    return f"{must}, got {safe_repr(error['input'])}"
 
 
 def safe_repr(value: object) -> str:
@@ -60,99 +152,6 @@ def safe_repr(value: object) -> str:
 def safe_text(text: str) -> str:
     """Return untrusted text like `safe_repr`, without the quotes."""
     return safe_repr(text)[1:].removesuffix("'").removesuffix('"')
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A value of the document, and its path."""
-
-    document: str
-    """Name of the file."""
-    path: tuple[str, ...]
-    """Keys from the top."""
-    value: object
-    """What JSON gave."""
-
-    @property
-    def key(self) -> str:
-        """The last key of the path."""
-        return self.path[-1]
-
-    @property
-    def name(self) -> str:
-        """The path as text, for messages."""
-        return f"{self.document}: {safe_text('.'.join(self.path))}" if self.path else self.document
-
-    def refuse(self, must: str) -> NoReturn:
-        """Raise with what the field must be and what it is."""
-        msg = f"{self.name} {must}, got {safe_repr(self.value)}"
-        raise InputError(msg)
-
-    def table(self) -> TableField:
-        """Return the field as a table of fields."""
-        if not isinstance(self.value, dict):
-            self.refuse("must be a table")
-        return TableField(document=self.document, path=self.path, value=self.value)
-
-    def items(self) -> list[Field]:
-        """Return the field as a list of fields."""
-        if not isinstance(self.value, list):
-            self.refuse("must be a list")
-        return [Field(self.document, (*self.path, str(i)), value) for i, value in enumerate(self.value)]
-
-    def text(self) -> str:
-        """Return the field as text."""
-        if not isinstance(self.value, str):
-            self.refuse("must be text")
-        return self.value
-
-    def flag(self) -> bool:
-        """Return the field as true or false."""
-        if not isinstance(self.value, bool):
-            self.refuse("must be true or false")
-        return self.value
-
-    def number(self) -> float:
-        """Return the field as a number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            self.refuse("must be a number")
-        return self.value
-
-    def count(self) -> int:
-        """Return the field as a whole number, 0 or more."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
-            self.refuse("must be a whole number, 0 or more")
-        return self.value
-
-
-@dataclass(frozen=True, slots=True)
-class TableField(Field):
-    """A field that has fields."""
-
-    value: dict[str, object]
-
-    def expect(self, *keys: str) -> TableField:
-        """Return the table; raise if one of its fields is missing or is not among `keys`."""
-        missing = [f"{self._child(key).name} is missing" for key in keys if key not in self.value]
-        unknown = [key for key in self.value if key not in keys]
-        surplus = [f"{self._child(key).name} is not known to this version" for key in unknown[:5]]
-        if missing or surplus:
-            raise InputError(*missing, *surplus)
-        return self
-
-    def take(self, key: str) -> Field:
-        """Return the field `key`; raise where it is missing."""
-        if key not in self.value:
-            msg = f"{self._child(key).name} is missing"
-            raise InputError(msg)
-        return self._child(key)
-
-    def fields(self) -> list[Field]:
-        """Return all fields, in the order of the document."""
-        return [self._child(key) for key in self.value]
-
-    def _child(self, key: str) -> Field:
-        return Field(self.document, (*self.path, key), self.value.get(key))
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import polars as pl
+from pydantic import AfterValidator
 
 from sequester.data.places import AT, REGION
-from sequester.errors import InputError
-from sequester.hierarchies.labels import ROOT, in_label_order
+from sequester.errors import HierarchyError, InputError
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import in_label_order
 from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES, columns_with_role
-from sequester.release.fields import read_document, safe_repr, safe_text
+from sequester.release.fields import (
+    Number,
+    Table,
+    read_document,
+    read_fields,
+    refuse_field,
+    safe_repr,
+    safe_text,
+)
 from sequester.release.files import HIERARCHIES, MEDS_FILES, REGIONS, LogFormat, hierarchy_files, part_file
 from sequester.release.folder import (
     CROISSANT,
@@ -44,7 +54,6 @@ if TYPE_CHECKING:
 
     from sequester.engine import Engine
     from sequester.release.certificate import Certificate
-    from sequester.release.fields import Field
     from sequester.verification.claim import Roles
 
 
@@ -281,75 +290,37 @@ def read_hierarchies(
     findings: list[str] = []
     for column, file in files.items():
         tree = read_text_csv(folder / file, HIERARCHY_SEPARATOR)
-        problems = _check_tree(tree, set(cells[column].unique().to_list()))
-        if not problems:
-            tree = tree.with_columns(pl.col("parent").fill_null(""), pl.col("leaves").cast(pl.Int64))
-            hierarchies[column] = tree
-            if hierarchy_csv(tree) != (folder / file).read_bytes():
+        if tree.columns != HIERARCHY_COLUMNS:
+            names = ", ".join(HIERARCHY_COLUMNS)
+            problems = [f"the columns must be {names}, they are {safe_repr(tree.columns)}"]
+        else:
+            parent, leaves = pl.col("parent").fill_null(""), pl.col("leaves").cast(pl.Int64, strict=False)
+            tree = hierarchies[column] = tree.with_columns(parent, leaves)
+            problems = _check_tree(tree, set(cells[column].unique().to_list()))
+            if not problems and hierarchy_csv(tree) != (folder / file).read_bytes():
                 problems = ["is not written as a release is: other quotes, line ends or numbers"]
         findings += [f"{safe_text(file)}: {problem}" for problem in problems]
     return hierarchies, findings
 
 
-def _check_tree(tree: pl.DataFrame, released: set[str]) -> list[str]:
-    if tree.columns != HIERARCHY_COLUMNS:
-        return [f"the columns must be {', '.join(HIERARCHY_COLUMNS)}, they are {safe_repr(tree.columns)}"]
-    leaves = tree["leaves"].cast(pl.Int64, strict=False)
-    if tree["node"].null_count() or leaves.null_count() or (leaves < 1).any():
-        return ["every row must have a node and its number of leaves, 1 or more"]
-    if tree["node"].is_duplicated().any():
-        return [f"node {safe_repr(tree['node'].filter(tree['node'].is_duplicated())[0])} occurs twice"]
-    parent = dict(zip(tree["node"].to_list(), tree["parent"].to_list(), strict=True))
-    roots = [node for node, above in parent.items() if above is None]
-    if roots != [ROOT]:
-        return [f"there must be one node without a parent, {ROOT}; there are {safe_repr(roots)}"]
-    orphans = [node for node, above in parent.items() if above is not None and above not in parent]
-    if orphans:
-        return [f"the parent of node {safe_repr(orphans[0])} is not a node"]
-    unknown = sorted(released - parent.keys())
+def _check_tree(nodes: pl.DataFrame, released: set[str]) -> list[str]:
+    """Find nodes that are no tree, or are not just those at and above released values, parents first."""
+    try:
+        tree = Hierarchy.from_frame(nodes)
+    except HierarchyError as error:
+        return [safe_text(error.lines[0])]
+    unknown = sorted(released - {*tree})
     if unknown:
         return [f"{len(unknown):,} released values are no node of it, for example {safe_repr(unknown[0])}"]
-    return (
-        _check_ways_up(parent, released)
-        or _check_leaves(parent, dict(zip(parent, leaves, strict=True)))
-        or _check_order(parent)
-    )
-
-
-def _check_order(parent: dict[str, str | None]) -> list[str]:
-    place = {node: row for row, node in enumerate(parent)}
-    early = [node for node, above in parent.items() if above is not None and place[above] > place[node]]
-    return [f"node {safe_repr(early[0])} stands before its parent"] if early else []
-
-
-def _check_ways_up(parent: dict[str, str | None], released: set[str]) -> list[str]:
-    """Find nodes that are not on a path from a released value to the root."""
-    reached = {ROOT}
-    for value in released:
-        way: list[str] = []
-        node: str | None = value
-        while node is not None and node not in reached:
-            reached.add(node)
-            way.append(node)
-            node = parent[node]
-        if node is not None and node in way:
-            return [f"node {safe_repr(node)} is above itself"]
-    below = [node for node in parent if node not in reached]
-    if below:
-        return [
-            f"node {safe_repr(below[0])} is not at or above a released value: it gives away what was there"
-        ]
-    return []
-
-
-def _check_leaves(parent: dict[str, str | None], leaves: dict[str, int]) -> list[str]:
-    under = dict.fromkeys(parent, 0)
-    for node, above in parent.items():
-        if above is not None:
-            under[above] += leaves[node]
-    short = [node for node in parent if under[node] > leaves[node]]
-    if short:
-        return [f"node {safe_repr(short[0])} has fewer leaves than the nodes below it"]
+    needed = {*tree.above(released)["node"]}
+    seen = {""}
+    for node, parent in nodes.select("node", "parent").iter_rows():
+        if node not in needed:
+            reason = "is not at or above a released value: it gives away what was there"
+            return [f"node {safe_repr(node)} {reason}"]
+        if parent not in seen:
+            return [f"node {safe_repr(node)} stands before its parent"]
+        seen.add(node)
     return []
 
 
@@ -357,6 +328,41 @@ _NOWHERE = {"*", "(missing)"}
 _DIGITS = 6
 _FEWEST, _MOST = 4, 16
 """Corners of an outline, the first one repeated: a rectangle has 5, a cell of H3 at most 11."""
+
+
+def _check_ring(ring: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the corners of an outline that is as a release has it."""
+    if not _FEWEST <= len(ring) <= _MOST:
+        refuse_field(f"must be {_FEWEST} to {_MOST} corners of two numbers each")
+    if ring[0] != ring[-1]:
+        refuse_field("must end where it begins")
+    for lon, lat in ring:
+        is_rounded = (lon, lat) == (round(lon, _DIGITS), round(lat, _DIGITS))
+        if abs(lon) > 360 or abs(lat) > 90 or not is_rounded:
+            refuse_field(f"must be longitudes and latitudes of at most {_DIGITS} digits behind the point")
+    return ring
+
+
+class _Geometry(Table):
+    type: Literal["Polygon"]
+    coordinates: tuple[Annotated[list[tuple[Number, Number]], AfterValidator(_check_ring)]]
+
+
+class _Properties(Table):
+    region: str
+
+
+class _Feature(Table):
+    type: Literal["Feature"]
+    properties: _Properties
+    geometry: _Geometry
+
+
+class _Outlines(Table):
+    """The fields of ``regions.geojson``: outlines of one ring each."""
+
+    type: Literal["FeatureCollection"]
+    features: list[_Feature]
 
 
 def check_regions(folder: Path, files: Collection[str], frame: pl.DataFrame) -> list[str]:
@@ -367,13 +373,12 @@ def check_regions(folder: Path, files: Collection[str], frame: pl.DataFrame) -> 
         return [f"{REGIONS}: does not belong here: there is no column {REGION}"]
     text = (folder / REGIONS).read_bytes()
     try:
-        top = read_document(text, REGIONS)
+        document = read_document(text, REGIONS)
     except InputError as error:
         msg = f"{REGIONS} is not readable as outlines of regions: {safe_text(error.lines[0])}"
         raise InputError(msg) from None
     try:
-        _is(top.expect("type", "features").take("type"), "FeatureCollection")
-        outlined = [_outline(feature) for feature in top.take("features").items()]
+        outlined = [each.properties.region for each in read_fields(_Outlines, document, REGIONS).features]
     except InputError as error:
         return list(error.lines)
     values = in_label_order(frame[REGION].drop_nulls().unique())
@@ -387,39 +392,8 @@ def check_regions(folder: Path, files: Collection[str], frame: pl.DataFrame) -> 
         findings += [f"{REGIONS}: {what} {safe_repr(name)}" for name in sorted(names)[:5]]
     if not findings and outlined != wanted:
         findings.append(f"{REGIONS}: has outlines twice, or in another order than the regions")
-    if not findings and json.dumps(top.value, ensure_ascii=False).encode() + b"\n" != text:
+    if not findings and json.dumps(document, ensure_ascii=False).encode() + b"\n" != text:
         findings.append(
             f"{REGIONS}: is not written as a release is: blanks or other numbers can carry something"
         )
     return findings
-
-
-def _outline(field: Field) -> str:
-    """Return the region of an outline that is as a release has it: one ring of plain corners."""
-    feature = field.table().expect("type", "properties", "geometry")
-    _is(feature.take("type"), "Feature")
-    region = feature.take("properties").table().expect(REGION).take(REGION).text()
-    geometry = feature.take("geometry").table().expect("type", "coordinates")
-    _is(geometry.take("type"), "Polygon")
-    rings = geometry.take("coordinates")
-    if len(rings.items()) != 1:
-        rings.refuse("must be one ring")
-    ring = rings.items()[0]
-    corners = [tuple(number.number() for number in corner.items()) for corner in ring.items()]
-    if not _FEWEST <= len(corners) <= _MOST or any(len(corner) != 2 for corner in corners):
-        ring.refuse(f"must be {_FEWEST} to {_MOST} corners of two numbers each")
-    if corners[0] != corners[-1]:
-        ring.refuse("must end where it begins")
-    for lon, lat in corners:
-        if not (abs(lon) <= 360 and abs(lat) <= 90) or (lon, lat) != (
-            round(lon, _DIGITS),
-            round(lat, _DIGITS),
-        ):
-            ring.refuse(f"must be longitudes and latitudes of at most {_DIGITS} digits behind the point")
-    return region
-
-
-def _is(field: Field, value: str) -> None:
-    if field.value != value:
-        msg = f"{REGIONS}: {safe_text('.'.join(field.path))} must be {value!r}, got {safe_repr(field.value)}"
-        raise InputError(msg)
