@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +37,7 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts, Mask, RowNumbers
-    from sequester.data.ordering import Keys
+    from sequester._typing import Mask, RowNumbers
     from sequester.data.places import Regions
     from sequester.hierarchies.hierarchy import Hierarchy
 
@@ -50,11 +49,12 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
     """
     refuse_patterns([*source.columns, *schema.derive, *schema.sensitive])
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
-    read = _read_rows(source, schema, problems)
-    frame, rows, when = read.frame, read.rows, read.when
-    if when is not None and schema.time_format is not None and len(schema.time_columns) == 1:
+    frame, keys, everybody = _read_rows(source, schema, problems)
+    if "when" in keys.columns and schema.time_format is not None and len(schema.time_columns) == 1:
         # What time_format reads is written as ISO where it is released, so that people and dates can read it.
-        frame = frame.with_columns(as_text(when.dt.replace_time_zone(None)).alias(schema.time_columns[0]))
+        iso = as_text(keys["when"].dt.replace_time_zone(None))
+        frame = frame.with_columns(iso.alias(schema.time_columns[0]))
+    rows = keys["row"].to_numpy()
     attributes = [column for column in schema.attributes if column in frame.columns]
     frame = frame.with_columns(as_labels(frame[column]).alias(column) for column in attributes)
     labels = {column: distinct_labels(frame[column]) for column in attributes}
@@ -63,7 +63,7 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
     protected = find_protected(schema, labels, problems)
     hierarchies = bind(frame, schema, labels, rows, problems)
 
-    events = _sort(source, replace(read, frame=frame), schema, problems)
+    events = _sort(source, frame, keys, schema, problems)
     regions, n_points, n_outside = None, len(events.rows), 0
     if schema.trip is not None or schema.place is not None:
         if _is_refused(problems):
@@ -81,7 +81,7 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
     if schema.person_column is not None and frame[schema.person].dtype != pl.String:
         owners = np.repeat(np.arange(len(persons)), np.diff(events.offsets))
         frame = frame.with_columns(persons.gather(owners).alias(schema.person))
-    times = None if schema.time is None else events.when
+    times = None if schema.time is None else events.keys["when"]
 
     new = derive_columns(schema, events.offsets, times, taken=frame.columns)
     frame = frame.with_columns(new)
@@ -101,75 +101,64 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
         "protected": protected,
         "owners": events.owners,
         "regions": regions,
-        "reading": _reading(source.height, read.everybody, events, n_points, n_outside, problems),
+        "reading": _reading(source.height, everybody, events, n_points, n_outside, problems),
         "problems": tuple(problems),
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """The rows of the input that can be used, in its order."""
+def _read_rows(
+    source: pl.DataFrame, schema: Schema, problems: list[Problem]
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.Series | None]:
+    """Read persons, times and places, and drop rows that lack one if the schema says so.
 
-    frame: pl.DataFrame
-    rows: RowNumbers
-    """Their numbers in the input, from 1."""
-    everybody: pl.Series | None
-    """The persons of all rows, also of those that were dropped."""
-    person: pl.Series | None
-    when: pl.Series | None
-    ahead: Counts | None
-
-
-def _read_rows(source: pl.DataFrame, schema: Schema, problems: list[Problem]) -> _Rows:
-    """Read persons, times and places, and drop rows that lack one if the schema says so."""
+    Returns the rows that can be used, in the order of the input, and their keys: the number in the input
+    (``row``, from 1) and, where they can be read, the ``person``, the order or time (``when``), and how far
+    the clock is ``ahead`` of UTC. Also returns the persons of all rows.
+    """
     # Series by series: as an expression, a column of the name * would mean others as well.
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
-    rows: RowNumbers = np.arange(1, frame.height + 1, dtype=np.int64)
-    if frame.height <= np.iinfo(np.int32).max:
-        rows = rows.astype(np.int32)
+    dtype = pl.Int32 if frame.height <= np.iinfo(np.int32).max else pl.Int64
     frame = settle_keys(frame, schema, problems)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
-    everybody = person
-    ahead = _read_clock(frame, schema, when, problems)
+    read = {"person": person, "when": when, "ahead": _read_clock(frame, schema, when, problems)}
     if schema.tie is not None and schema.tie in frame.columns:
         problems += warn_of_text_order(_gaps_as_null(frame[schema.tie]))
     frame, has_place = _read_place(frame, schema, problems)
+    numbers = pl.int_range(1, frame.height + 1, dtype=dtype, eager=True)
+    keys = pl.DataFrame({"row": numbers, **{name: each for name, each in read.items() if each is not None}})
     if schema.invalid == "drop":
-        valid = _present(person, frame.height) & _present(when, frame.height) & has_place
+        valid = _is_complete(keys) & pl.Series(has_place)
         if not valid.all():
-            frame, rows = frame.filter(valid), rows[valid]
-            person = None if person is None else person.filter(valid)
-            when = None if when is None else when.filter(valid)
-            ahead = None if ahead is None else ahead[valid]
-            if not len(rows):
+            frame, keys = frame.filter(valid), keys.filter(valid)
+            if not keys.height:
                 place = "" if schema.place is None else " and a place"
                 problems.append(Problem(f"no row has both a person and a readable time{place}"))
-    return _Rows(frame=frame, rows=rows, everybody=everybody, person=person, when=when, ahead=ahead)
+    return frame, keys, person
 
 
-def _sort(source: pl.DataFrame, read: _Rows, schema: Schema, problems: list[Problem]) -> SortedEvents:
+def _is_complete(keys: pl.DataFrame) -> pl.Series:
+    """Mark the rows that have all keys."""
+    return keys.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+
+
+def _sort(
+    source: pl.DataFrame, frame: pl.DataFrame, keys: pl.DataFrame, schema: Schema, problems: list[Problem]
+) -> SortedEvents:
     """Sort the events by person and time; refuse rows without one of them."""
-    frame, rows, person, when, ahead = read.frame, read.rows, read.person, read.when, read.ahead
-    can_sort = person is not None and not person.null_count()
-    can_sort &= not when.null_count() if when is not None else schema.person in (ROW, ALL)
-    if person is None or not can_sort:
-        raise _refusal([*problems, *_repeats_among_valid(source, frame, schema, person, when)])
-    grouping, order, key = _arrange(frame, schema, person, when)
-    if order is not None:
-        frame, rows, key = frame[order], rows[order], None if key is None else key[order]
-        when = None if when is None else when.gather(order)
-        ahead = None if ahead is None else ahead[order]
-    if key is not None:
-        problems += find_repeats(source, schema, rows, grouping.offsets, key)
+    can_sort = "person" in keys.columns and ("when" in keys.columns or schema.person in (ROW, ALL))
+    if not can_sort:
+        raise _refusal(problems)
+    valid = _is_complete(keys)
+    is_valid = valid.all()
+    if not is_valid:
+        frame, keys = frame.filter(valid), keys.filter(valid)
+    frame, keys, grouping = _arrange(frame, keys, schema)
+    problems += find_repeats(source, schema, keys, grouping.offsets)
+    if not is_valid:
+        raise _refusal(problems)
     return SortedEvents(
-        frame=frame,
-        rows=rows,
-        persons=grouping.persons.cast(pl.String),
-        offsets=grouping.offsets,
-        key=key,
-        when=when,
-        ahead=ahead,
+        frame=frame, keys=keys, persons=grouping.persons.cast(pl.String), offsets=grouping.offsets
     )
 
 
@@ -195,10 +184,6 @@ def _check_types(source: pl.DataFrame, schema: Schema) -> list[Problem]:
         for column, dtype in source.schema.items()
         if column in kept and not is_plain(dtype)
     ]
-
-
-def _present(series: pl.Series | None, height: int) -> Mask:
-    return np.ones(height, np.bool_) if series is None else series.is_not_null().to_numpy()
 
 
 def _read_person(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> pl.Series | None:
@@ -253,7 +238,7 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
 
 def _read_clock(
     frame: pl.DataFrame, schema: Schema, when: pl.Series | None, problems: list[Problem]
-) -> Counts | None:
+) -> pl.Series | None:
     """Return how far clocks are ahead of UTC; None without parts of the day, and without offsets."""
     if schema.place is None or not schema.place.parts or schema.time is None or when is None:
         return None
@@ -262,7 +247,7 @@ def _read_clock(
     except ParameterError as error:
         problems += [Problem(line) for line in error.lines]
         return None
-    if ahead is not None and not ahead.any():
+    if ahead is not None and (ahead == 0).all():
         name = " ".join(schema.time_columns)
         what = f"column {quoted(name)}: times are written in UTC, so place.time_of_day counts hours of UTC"
         problems.append(Problem(what, name, severity="note"))
@@ -371,43 +356,28 @@ def _invalid(
 
 
 def _arrange(
-    frame: pl.DataFrame, schema: Schema, person: pl.Series, when: pl.Series | None
-) -> tuple[Grouping, Counts | None, Keys | None]:
-    """Group events by person and sort them: return persons, order of rows, and the key of each row."""
+    frame: pl.DataFrame, keys: pl.DataFrame, schema: Schema
+) -> tuple[pl.DataFrame, pl.DataFrame, Grouping]:
+    """Group events by person and sort them; the keys then have a ``key`` that orders a person's events."""
+    person, keys = keys["person"], keys.drop("person")
     if schema.person == ROW:
-        return Grouping(person, np.arange(frame.height + 1, dtype=np.int64), None), None, None
+        return frame, keys, Grouping(person, np.arange(frame.height + 1, dtype=np.int64), None)
     grouping = group_persons(person)
-    if when is None:
-        return grouping, grouping.order, None
-    key = order_keys(when)
-    keys = [key]
-    if schema.tie is not None and schema.tie in frame.columns:
-        tie = _gaps_as_null(frame[schema.tie])
-        if tie.null_count() < frame.height:
-            keys += [tie.is_null().cast(pl.Int32).to_numpy(), order_keys(tie.fill_null(tie.drop_nulls()[0]))]
-    if grouping.order is not None:
-        keys = [each[grouping.order] for each in keys]
-    within = sort_events(grouping.offsets, keys)
-    if grouping.order is None or within is None:
-        return grouping, grouping.order if within is None else within, key
-    return grouping, grouping.order[within], key
-
-
-def _repeats_among_valid(
-    source: pl.DataFrame,
-    frame: pl.DataFrame,
-    schema: Schema,
-    person: pl.Series | None,
-    when: pl.Series | None,
-) -> list[Problem]:
-    """Find repeats among the rows that have a person and a time, where others have none."""
-    valid = _present(person, frame.height) & _present(when, frame.height)
-    if person is None or when is None or not valid.any():
-        return []
-    rows = np.flatnonzero(valid) + 1
-    grouping, order, key = _arrange(frame.filter(valid), schema, person.filter(valid), when.filter(valid))
-    if key is None:
-        return []
+    order = grouping.order
+    if "when" in keys.columns:
+        key = order_keys(keys["when"])
+        keys = keys.with_columns(pl.Series("key", key))
+        sorting = [key]
+        if schema.tie is not None and schema.tie in frame.columns:
+            tie = _gaps_as_null(frame[schema.tie])
+            if tie.null_count() < frame.height:
+                is_gap = tie.is_null().cast(pl.Int32).to_numpy()
+                sorting += [is_gap, order_keys(tie.fill_null(tie.drop_nulls()[0]))]
+        if order is not None:
+            sorting = [each[order] for each in sorting]
+        within = sort_events(grouping.offsets, sorting)
+        if within is not None:
+            order = within if order is None else order[within]
     if order is not None:
-        rows, key = rows[order], key[order]
-    return find_repeats(source, schema, rows, grouping.offsets, key)
+        frame, keys = frame[order], keys[order]
+    return frame, keys, grouping

@@ -16,7 +16,7 @@ from sequester.hierarchies.labels import as_number, quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sequester._typing import Counts, Mask, Offsets, RowNumbers
+    from sequester._typing import Counts, Mask, Offsets
     from sequester.data.schema import Derivation, Schema
 
 
@@ -218,10 +218,14 @@ def warn_of_text_order(values: pl.Series) -> list[Problem]:
     return [Problem.at(what, column, odd, severity="warning")]
 
 
-def find_repeats(
-    source: pl.DataFrame, schema: Schema, rows: RowNumbers, offsets: Offsets, key: Keys
-) -> list[Problem]:
-    """Count events of a person at the same time, and rows that are there twice."""
+def find_repeats(source: pl.DataFrame, schema: Schema, keys: pl.DataFrame, offsets: Offsets) -> list[Problem]:
+    """Count events of a person at the same time, and rows that are there twice.
+
+    `keys` has the ``row`` of each sorted event, and the ``key`` that orders it, if any.
+    """
+    if "key" not in keys.columns:
+        return []
+    rows, key = keys["row"].to_numpy(), keys["key"].to_numpy()
     again = repeats(offsets, key)
     if not again.any():
         return []

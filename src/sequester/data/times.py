@@ -17,7 +17,7 @@ from sequester.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sequester._typing import Counts, Mask
+    from sequester._typing import Mask
 
 UTC = pl.Datetime("us", "UTC")
 """How times are held: microseconds, in UTC; a time without an offset is taken as UTC."""
@@ -101,7 +101,7 @@ def shorten_times(text: pl.Series) -> pl.Series:
     return text if times.values.null_count() else times.values.dt.replace_time_zone(None)
 
 
-def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl.Series) -> Counts | None:
+def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl.Series) -> pl.Series | None:
     """Return how far the clock that wrote each of `times` is ahead of UTC; None where none has an offset.
 
     In microseconds, and 0 where there is no time.
@@ -109,8 +109,8 @@ def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl
     Examples
     --------
     >>> written = pl.Series(["2010-01-31T09:30+01:00", "2010-01-31T09:30Z"])
-    >>> clock_ahead([written], None, read_times([written], None).values) // 60_000_000
-    array([60,  0])
+    >>> (clock_ahead([written], None, read_times([written], None).values) // 60_000_000).to_list()
+    [60, 0]
     """
     first = columns[0]
     if len(columns) == 1 and first.dtype in (pl.Date, pl.Datetime):
@@ -131,7 +131,7 @@ def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl
         text = text.str.replace(pattern, "${1}")
         clock = (_parse_iso(text)[0] if form is None else _parse_as(text, form)).dt.replace_time_zone(None)
     ahead = clock - times.dt.replace_time_zone(None)
-    return ahead.dt.total_microseconds().fill_null(0).to_numpy()
+    return ahead.dt.total_microseconds().fill_null(0)
 
 
 def _written(columns: Sequence[pl.Series], time_format: str | None) -> pl.Series:

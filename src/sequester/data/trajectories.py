@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets, RowNumbers
-    from sequester.data.ordering import Keys
     from sequester.data.places import Place, Ring
     from sequester.data.schema import Schema
 
@@ -38,32 +37,35 @@ class SortedEvents:
 
     frame: pl.DataFrame
     """One row per event."""
-    rows: RowNumbers
-    """The input row of each event."""
+    keys: pl.DataFrame
+    """The input row of each event (``row``), its order or time (``when``), and what its clock is ``ahead``.
+
+    The clock is ahead of UTC, in microseconds; there is no such key where all times have no offset."""
     persons: pl.Series
     """The person of each sequence; one with several trips stands here several times."""
     offsets: Offsets
     """Sequence ``i`` has the events ``offsets[i]`` to ``offsets[i + 1]``."""
-    key: Keys | None
-    """What orders the events of a sequence."""
-    when: pl.Series | None
-    """The order or time of each event."""
-    ahead: Counts | None = None
-    """Microseconds that the clock of each event is ahead of UTC; None where all times have no offset."""
     owners: Codes | None = None
     """The number of each sequence's person; None where every person has one sequence."""
+
+    @property
+    def rows(self) -> RowNumbers:
+        """The input row of each event."""
+        return self.keys["row"].to_numpy()
+
+    @property
+    def micros(self) -> Counts:
+        """The time of each event, in microseconds."""
+        return self.keys["when"].to_physical().to_numpy()
 
     def take(self, events: Counts, offsets: Offsets) -> SortedEvents:
         """Keep some events, in this order; a sequence without any is left out."""
         present = np.flatnonzero(np.diff(offsets))
         return SortedEvents(
             frame=self.frame[events],
-            rows=self.rows[events],
+            keys=self.keys[events],
             persons=self.persons.gather(present),
             offsets=offsets[np.append(present, len(offsets) - 1)],
-            key=None if self.key is None else self.key[events],
-            when=None if self.when is None else self.when.gather(events),
-            ahead=None if self.ahead is None else self.ahead[events],
             owners=take_owners(self.owners, present),
         )
 
@@ -89,7 +91,7 @@ def split_by_column(events: SortedEvents, column: str) -> SortedEvents:
 
 def split_by_gap(events: SortedEvents, gap: Gap) -> SortedEvents:
     """Begin a new sequence where more than the gap passes between two events of a person."""
-    micros = cast("pl.Series", events.when).to_physical().to_numpy()
+    micros = events.micros
     starts = first_events(events.offsets)
     starts[1:] |= np.diff(micros) > gap.micros
     places = np.flatnonzero(starts)
@@ -124,8 +126,7 @@ def read_coordinates(frame: pl.DataFrame, place: Place) -> tuple[pl.DataFrame, l
 def find_jumps(events: SortedEvents, place: Place, max_speed: float) -> tuple[str, Mask]:
     """Return the rule about points that could only be reached faster, and the points that break it."""
     lat, lon = _degrees(events.frame, place)
-    micros = cast("pl.Series", events.when).to_physical().to_numpy()
-    jumps = kernels.trajectories.mark_jumps(lat, lon, micros, events.offsets, float(max_speed))
+    jumps = kernels.trajectories.mark_jumps(lat, lon, events.micros, events.offsets, float(max_speed))
     return f"point is reached only faster than max_speed = {max_speed:g} m/s", jumps
 
 
@@ -210,14 +211,15 @@ def _with_parts(codes: Codes, events: SortedEvents, place: Place, touches: Touch
     """Make codes of a region and a part of the day, where the day has parts."""
     if not place.parts:
         return codes
-    micros = cast("pl.Series", events.when).to_physical().to_numpy()
+    micros = events.micros
     at = micros if touches is None else micros[touches.points]
     if touches is not None and touches.shares is not None:
         following = micros[np.minimum(touches.points + 1, len(micros) - 1)]
         at = at + (touches.shares * (following - at)).astype(np.int64)
-    if events.ahead is not None:
+    if "ahead" in events.keys.columns:
         # The hour that people mean is the one on their clocks.
-        at = at + (events.ahead if touches is None else events.ahead[touches.points])
+        ahead = events.keys["ahead"].to_numpy()
+        at = at + (ahead if touches is None else ahead[touches.points])
     cuts = np.array(place.time_of_day, np.int64) * _HOUR
     part = (np.searchsorted(cuts, at % _DAY, side="right") - 1) % len(cuts)
     return np.where(codes < 0, np.int32(-1), codes * len(cuts) + part).astype(np.int32)
