@@ -106,13 +106,10 @@ def test_damaged_gzip(tmp_path):
     packed = bytearray(gzip.compress(TEXT))
     packed[-6] ^= 1
     path.write_bytes(packed)
-    assert refused(path) == [
-        "IT: the gzip file is damaged (Error -3 while decompressing data: incorrect data check)"
-    ]
+    (line,) = refused(path)
+    assert line.startswith("IT: the gzip file is damaged (CRC check failed")
     path.write_bytes(gzip.compress(TEXT) + b"garbage")
-    assert refused(path) == [
-        "IT: the gzip file is damaged (Error -3 while decompressing data: incorrect header check)"
-    ]
+    assert refused(path) == ["IT: the gzip file is damaged (Not a gzipped file (b'ga'))"]
     path.write_bytes(TEXT)
     assert refused(path) == ["IT: is named .gz and is not a gzip file"]
 

@@ -16,7 +16,7 @@ from sequester.hierarchies.labels import counted, listed, quoted
 from sequester.io.contents import check_cells, check_path, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.database import Database
-from sequester.io.parquet import check_parquet
+from sequester.io.parquet import check_parquet, scan_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -185,7 +185,7 @@ class Omop:
         path = Path(path)
         if path.name.lower().endswith(".parquet"):
             check_parquet([path])
-            source = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            source = scan_parquet(path)
         else:
             contents = read_contents(path)
             # A table may be empty, and then has a header only.
@@ -414,7 +414,7 @@ class Meds:
         others: dict[str, None] = {}
         parts = []
         for path in self._files:
-            source = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            source = scan_parquet(path)
             schema = source.collect_schema()
             _check_columns(path, schema)
             others |= dict.fromkeys(name for name in schema if name not in _KINDS)
@@ -493,7 +493,7 @@ class Meds:
         if not path.is_file():
             return {}
         check_parquet([path])
-        source = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        source = scan_parquet(path)
         schema = source.collect_schema()
         if "parent_codes" not in schema:
             return {}

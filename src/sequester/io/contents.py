@@ -31,8 +31,6 @@ LARGEST_RATIO = 200
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _MAGIC = b"\x1f\x8b"
-_GZIP = 31  # the window of zlib, plus 16 for the header and checksum of gzip
-_CHUNK = 2**20
 _STEP = 16 * 2**20
 
 
@@ -100,33 +98,23 @@ def read_contents(path: Path) -> bytes:
 def decompress(file: BinaryIO, name: str) -> bytes:
     """Unpack a gzip file of one or several members, and stop where it swells beyond every honest file."""
     parts: list[bytes] = []
-    n_in = n_out = 0
-    member = zlib.decompressobj(wbits=_GZIP)
+    n_out = 0
     try:
-        while chunk := file.read(_CHUNK):
-            n_in += len(chunk)
-            while chunk:
-                if member.eof:
-                    # Zeros after a member are padding; anything else is the next member.
-                    chunk = chunk.lstrip(b"\0")
-                    if not chunk:
-                        break
-                    member = zlib.decompressobj(wbits=_GZIP)
-                parts.append(member.decompress(chunk, _STEP))
-                n_out += len(parts[-1])
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            while part := unpacked.read(_STEP):
+                parts.append(part)
+                n_in, n_out = file.tell(), n_out + len(part)
                 if n_out > LARGEST or (n_out > ALWAYS_FINE and n_out > LARGEST_RATIO * n_in):
                     msg = (
                         f"{name}: unpacks to more than {n_out:,} bytes from {n_in:,}, as no honest table does"
                     )
                     raise InputError(msg)
-                chunk = member.unused_data if member.eof else member.unconsumed_tail
-        parts.append(member.flush())
-    except zlib.error as error:
+    except EOFError:
+        msg = f"{name}: the gzip file is cut off"
+        raise InputError(msg) from None
+    except (zlib.error, gzip.BadGzipFile) as error:
         msg = f"{name}: the gzip file is damaged ({error})"
         raise InputError(msg) from None
-    if not member.eof:
-        msg = f"{name}: the gzip file is cut off"
-        raise InputError(msg)
     contents = b"".join(parts)
     if not contents:
         msg = f"{name}: is empty"

@@ -33,7 +33,7 @@ T = TypeVar("T")
 def read_parquet(path: Path) -> pl.DataFrame:
     """Read one Parquet file, types as they are."""
     check_parquet([path])
-    return _read(path)
+    return _decoded(path, "Parquet", scan_parquet(path).collect)
 
 
 def read_parquet_folder(
@@ -87,7 +87,7 @@ def _read_coded(
     check_parquet(paths)
     read = []
     for path in paths:
-        frame = _read(path)
+        frame = _decoded(path, "Parquet", scan_parquet(path).collect)
         columns = {name: frame[name] for name in frame.columns}
         for name in coded:
             if name in columns and (columns[name].dtype.is_integer() or columns[name].dtype == pl.String):
@@ -165,7 +165,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 def count_rows(paths: Sequence[Path]) -> int | None:
     """Return the number of rows that files say they have; None where one is damaged, as reading says."""
-    scans = [pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.len()) for path in paths]
+    scans = [scan_parquet(path).select(pl.len()) for path in paths]
     try:
         return sum(int(scan.collect().item()) for scan in scans)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
@@ -195,13 +195,18 @@ def _look(path: Path) -> str | None:
     return f"{path}: is no Parquet file" if start else f"{path}: is empty"
 
 
-def _read(path: Path) -> pl.DataFrame:
+def scan_parquet(path: Path) -> pl.LazyFrame:
+    """Return the rows of one Parquet file, to be read when they are needed; its name is no pattern."""
+    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+
+def _decoded(path: Path, kind: str, read: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    """Return what `read` reads of a file that another process has decoded before; refuse one without rows."""
     try:
-        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect()
-    except OSError as error:
-        raise InputError(read_error(path, error)) from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        msg = f"{path}: the Parquet file is damaged ({first_line(error)})"
+        frame = read()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        # It was opened before: what polars cannot read now is wrong inside.
+        msg = f"{path}: the {kind} file is damaged ({first_line(error)})"
         raise InputError(msg) from None
     if not frame.height:
         msg = f"{path}: has no rows"
@@ -247,15 +252,8 @@ def read_arrow(path: Path) -> pl.DataFrame:
         msg = f"{path}: is no Arrow IPC file or stream"
         raise InputError(msg)
     refuse_unreadable([path], kind)
-    try:
-        frame = pl.read_ipc(contents) if kind == "Arrow" else pl.read_ipc_stream(contents)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        msg = f"{path}: the {kind} file is damaged ({first_line(error)})"
-        raise InputError(msg) from None
-    if not frame.height:
-        msg = f"{path}: has no rows"
-        raise InputError(msg)
-    return frame.rechunk()
+    decode = pl.read_ipc if kind == "Arrow" else pl.read_ipc_stream
+    return _decoded(path, kind, lambda: decode(contents)).rechunk()
 
 
 def write_arrow(frame: pl.DataFrame) -> bytes:

@@ -28,7 +28,7 @@ from sequester.release.fields import (
     read_fields,
     safe_repr,
 )
-from sequester.release.files import unsafe_path_reason
+from sequester.release.files import first_of_each, unsafe_path_reason
 from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, About, SeriesLink, released_table
 from sequester.utility.score import Score
 
@@ -119,9 +119,7 @@ class Certificate:
             columns=column_roles(release),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
-            persons=_count_persons(frame if release.persons is None else release.persons)
-            if release.link is None
-            else len(release.pseudonyms),
+            persons=_count_persons(release),
             events=frame.height,
             utility={
                 # The file has neither formula nor reference: `means` is what a recipient reads.
@@ -295,12 +293,13 @@ def _refuse(field: str, reason: str) -> NoReturn:
     raise InputError(field_line(CERTIFICATE, [field], reason))
 
 
-def _count_persons(frame: pl.DataFrame) -> int | None:
-    if PERSON not in frame.columns:
-        return None
+def _count_persons(release: Release) -> int | None:
+    """Return the persons of a release, of a part of a series with those who have nothing new in it."""
+    if release.link is not None:
+        return len(release.pseudonyms)
+    frame = release.frame if release.persons is None else release.persons
     # The events of a person stand together in a release, which verification makes sure of.
-    runs = frame[PERSON].rle_id()
-    return 0 if runs.is_empty() else int(runs[-1]) + 1
+    return len(first_of_each(frame[PERSON])) if PERSON in frame.columns else None
 
 
 def _plain_number(value: object) -> float:

@@ -90,7 +90,7 @@ def read_fields(model: type[T], document: Mapping[str, object], name: str) -> T:
     3
     >>> read_fields(Counts, {"persons": -1}, "c.json")
     Traceback (most recent call last):
-    sequester.errors.InputError: c.json: persons must be 0 or more, got -1
+    sequester.errors.InputError: c.json: persons must be at least 0, got -1
     """
     try:
         # As JSON, so that a list may become a tuple and a table a dataclass, and nothing else is converted.
@@ -124,7 +124,7 @@ _KINDS = {
     "tuple_type": "a list",
     "string_pattern_mismatch": "sha256: and 64 hexadecimal digits",
     "literal_error": "{expected}",
-    "greater_than_equal": "{ge} or more",
+    "greater_than_equal": "at least {ge}",
 }
 """What a field must be, by the kinds of errors of pydantic."""
 

@@ -14,8 +14,7 @@ from sequester._version import __version__
 from sequester.data.places import REGION
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.labels import ROOT, in_label_order
-from sequester.privacy.l_diversity import COUNT, GROUP
-from sequester.release.certificate import CERTIFICATE, HASH, Certificate, column_roles
+from sequester.release.certificate import CERTIFICATE, HASH, NUMBERS, TECHNICAL, Certificate, column_roles
 from sequester.release.fields import plain_table, safe_text
 from sequester.release.files import (
     HIERARCHIES,
@@ -27,7 +26,6 @@ from sequester.release.files import (
     unsupported_reason,
     write_log,
 )
-from sequester.release.release import ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -476,13 +474,9 @@ def _records(
                 "@id": f"{table}/{column}",
                 "name": column,
                 "description": described.get(column) or _ROLES[role],
-                "dataType": "sc:Integer" if _is_number(column, role) else "sc:Text",
+                "dataType": "sc:Integer" if role == TECHNICAL and column in NUMBERS else "sc:Text",
                 "source": {**source, "extract": {"column": column}},
             }
             for column, role in roles.items()
         ],
     }
-
-
-def _is_number(column: str, role: str) -> bool:
-    return role == "technical" and column in (ORDER, GROUP, COUNT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import polars as pl
 
 from sequester.data.ordering import group_persons
 from sequester.errors import InputError, InternalError, SchemaError
-from sequester.hierarchies.labels import ROOT, quoted
+from sequester.hierarchies.labels import quoted
 from sequester.ragged import places_of
 from sequester.release.fields import safe_repr
 from sequester.release.folder import PSEUDONYMS, check_files, read_certificate
@@ -67,41 +68,28 @@ def join_hierarchies(parts: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, p
     """
     joined = {}
     for column in dict.fromkeys(name for part in parts for name in part):
-        parents: dict[str, str] = {}
-        leaves: dict[str, int] = {}
-        for part in parts:
-            if column not in part:
-                continue
-            for node, parent, count in part[column].select("node", "parent", "leaves").iter_rows():
-                above = parent or ""
-                if parents.setdefault(node, above) != above:
-                    msg = (
-                        f"column {safe_repr(column)}: {safe_repr(node)} lies below {safe_repr(above)} here, "
-                        f"and below {safe_repr(parents[node])} in an earlier part: give the column the "
-                        "hierarchy that the series began with, in a file if it is learned from the data"
-                    )
-                    raise InputError(msg)
-                leaves[node] = max(leaves.get(node, 1), count)
-        joined[column] = _in_order(parents, leaves)
+        rows = pl.concat(
+            [part[column].select("node", "parent", "leaves") for part in parts if column in part]
+        )
+        nodes = rows.group_by("node", maintain_order=True).agg(
+            pl.col("parent").fill_null("").unique(maintain_order=True), pl.col("leaves").max()
+        )
+        leaves: Counter[str] = Counter()
+        # Every part lists parents first, and so do all parts together.
+        for node, (above, *others), count in reversed(nodes.rows()):
+            if others:
+                msg = (
+                    f"column {safe_repr(column)}: {safe_repr(node)} lies below {safe_repr(others[0])} here, "
+                    f"and below {safe_repr(above)} in an earlier part: give the column the "
+                    "hierarchy that the series began with, in a file if it is learned from the data"
+                )
+                raise InputError(msg)
+            leaves[node] = max(leaves[node], count)
+            leaves[above] += leaves[node]
+        joined[column] = nodes.with_columns(
+            pl.col("parent").list.first(), pl.Series("leaves", [leaves[node] for node in nodes["node"]])
+        )
     return joined
-
-
-def _in_order(parents: Mapping[str, str], leaves: dict[str, int]) -> pl.DataFrame:
-    """List nodes with their parents first, each with at least as many leaves as those below it have."""
-    children: dict[str, list[str]] = {node: [] for node in parents}
-    for node, above in parents.items():
-        if node != ROOT:
-            children[above].append(node)
-    order, waiting = [], [ROOT]
-    while waiting:
-        order.append(waiting.pop())
-        waiting += reversed(children[order[-1]])
-    for node in reversed(order):
-        leaves[node] = max(leaves[node], sum(leaves[child] for child in children[node]))
-    return pl.DataFrame(
-        {"node": order, "parent": [parents[node] for node in order], "leaves": [leaves[n] for n in order]},
-        schema={"node": pl.String, "parent": pl.String, "leaves": pl.Int64},
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

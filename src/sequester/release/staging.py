@@ -59,8 +59,7 @@ class Staging:
         replaced: list[Path] = []
         with defer_interrupts() as interrupted:
             try:
-                if not self.force:
-                    self.target.refuse_existing()
+                refuse_existing(*self.target.folders, force=self.force)
                 for folder in self.target.folders:
                     if os.path.lexists(folder):
                         _move(folder, _beside(folder, self.token, OLD), moves)
@@ -100,8 +99,7 @@ def staging(target: OutputFolders, *, force: bool) -> Iterator[Staging]:
             alone = [locks.enter_context(lock_folder(parent)) for parent in parents]
             if all(alone):
                 _sweep(target)
-            if not force:
-                named.refuse_existing()
+            refuse_existing(*named.folders, force=force)
             try:
                 # From this order, and from that of removal, a later sweep tells how far this run came.
                 for folder in internal_first:
@@ -292,16 +290,6 @@ class OutputFolders:
             *(Path(os.path.realpath(folder.parent)) / folder.name for folder in self.folders)
         )
 
-    def refuse_existing(self) -> None:
-        """Raise if one of the folders exists."""
-        lines = [
-            f"{folder} exists already; --force (in Python: force=True) replaces it"
-            for folder in self.folders
-            if os.path.lexists(folder)
-        ]
-        if lines:
-            raise InputError(*lines)
-
     def refuse_foreign(self) -> None:
         """Raise if a folder is neither a release nor empty nor a link: nothing else is replaced."""
         own = ((self.release, _is_release), (self.internal, _is_internal))
@@ -326,7 +314,7 @@ def check_target(
     if force:
         target.refuse_foreign()
     else:
-        target.refuse_existing()
+        refuse_existing(*target.folders, force=False)
     for folder in target.folders:
         place = folder.parent
         while not os.path.lexists(place) and place != place.parent:
@@ -389,8 +377,9 @@ def defer_interrupts() -> Iterator[Callable[[], bool]]:
 
 
 def refuse_existing(*paths: Path, force: bool) -> None:
-    """Refuse, before anything runs, files that are there already."""
-    lines = [f"{path} exists already; --force replaces it" for path in paths if os.path.lexists(path)]
+    """Refuse, before anything runs, files and folders that are there already; with `force`, none is."""
+    end = "exists already; --force replaces it (in Python, force=True)"
+    lines = [f"{path} {end}" for path in paths if os.path.lexists(path)]
     if lines and not force:
         raise InputError(*lines)
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 from sequester.data.places import AT, REGION
 from sequester.errors import HierarchyError, InputError
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.hierarchies.labels import in_label_order
+from sequester.hierarchies.labels import ROOT, in_label_order
 from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES, columns_with_role
 from sequester.release.fields import (
@@ -305,22 +305,27 @@ def read_hierarchies(
 
 def _check_tree(nodes: pl.DataFrame, released: set[str]) -> list[str]:
     """Find nodes that are no tree, or are not just those at and above released values, parents first."""
-    try:
-        tree = Hierarchy.from_frame(nodes)
-    except HierarchyError as error:
-        return [safe_text(error.lines[0])]
-    unknown = sorted(released - {*tree})
+    parent = dict(nodes.select("node", "parent").iter_rows())
+    unknown = sorted(released - parent.keys())
     if unknown:
         return [f"{len(unknown):,} released values are no node of it, for example {safe_repr(unknown[0])}"]
-    needed = {*tree.above(released)["node"]}
+    needed = {"", ROOT}
+    for node in released:
+        while node not in needed:
+            needed.add(node)
+            node = parent.get(node, "")  # noqa: PLW2901 - the way up from a value
     seen = {""}
-    for node, parent in nodes.select("node", "parent").iter_rows():
+    for node, above in parent.items():
         if node not in needed:
             reason = "is not at or above a released value: it gives away what was there"
             return [f"node {safe_repr(node)} {reason}"]
-        if parent not in seen:
-            return [f"node {safe_repr(node)} stands before its parent"]
+        if above not in seen:
+            return [f"the parent of node {safe_repr(node)} does not stand before it"]
         seen.add(node)
+    try:
+        Hierarchy.from_frame(nodes)
+    except HierarchyError as error:
+        return [safe_text(error.lines[0])]
     return []
 
 
