@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import alike as oracle
-from sequester.data import alike
 from sequester.data.alike import canonical_labels, find_twins
 from sequester.data.places import Gap, GridRegions, Place
 from sequester.data.schema import Protect, Quasi, Schema, Sensitive, Symbol
@@ -68,12 +67,11 @@ def test_many_at_once_are_the_same_as_one_by_one(labels):
 
 
 @given(LABELS)
-def test_many_labels_have_the_twins_of_few(labels):
+def test_twins_have_one_form_and_a_label_without_any_has_none(labels):
     labels = list(dict.fromkeys(labels))
-    few = find_twins(pl.Series(labels, dtype=pl.String))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike, "_MANY", 0)
-        assert find_twins(pl.Series(labels, dtype=pl.String)) == few
+    blank = [(label,) for label in labels if not canonical_label(label)]
+    groups = [*groups_alike(labels), *(blank if len(blank) == 1 else [])]
+    assert sorted(find_twins(pl.Series(labels, dtype=pl.String))) == sorted(groups)
 
 
 @pytest.mark.parametrize(

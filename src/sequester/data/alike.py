@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.hierarchies.builder import HierarchyBuilder
 
-_MANY = 2_000
-"""Labels from which on polars is faster than a loop."""
 _SHOWN_GROUPS = 3
 _SHOWN_LABELS = 5
 _ASCII = r"^[!-~]+(?: [!-~]+)*$"
@@ -85,12 +83,7 @@ def find_twins(labels: pl.Series) -> list[Group]:
     [('Ann', 'ann'), (' ',)]
     """
     labels = labels.drop_nulls().alias("label")
-    few = len(labels) < _MANY
-    forms = (
-        pl.Series([canonical_label(label) for label in labels], dtype=pl.String)
-        if few
-        else canonical_labels(labels)
-    )
+    forms = canonical_labels(labels)
     suspect = forms == ""
     if forms.n_unique() < len(forms):
         suspect |= forms.is_duplicated()

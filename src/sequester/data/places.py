@@ -13,7 +13,7 @@ import numpy as np
 from sequester._validation import one_of, positive, within
 from sequester.errors import ParameterError
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.hierarchies.kinds import load_h3
+from sequester.hierarchies.kinds import FINEST, load_h3
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 REGION = "region"
 """The column of regions, in a table and in a release."""
-FINEST_H3 = 15
-"""The largest resolution of H3."""
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _GAP = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(s|min|h|d)")
 
@@ -78,7 +76,7 @@ class H3Regions:
     """0, continents, to 15, less than a square metre."""
 
     def __post_init__(self) -> None:
-        within("resolution", self.resolution, 0, FINEST_H3)
+        within("resolution", self.resolution, 0, FINEST)
 
 
 def _check_cell(cell: float) -> None:

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from calendar import isleap, monthrange
 from dataclasses import dataclass
 from datetime import date
+from decimal import ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from operator import gt
@@ -87,6 +88,11 @@ def as_numbers(values: Iterable[str], source: Origin) -> tuple[dict[str, int | F
     return numbers, source.refuse("not-a-number", other, "value is not a number", "values are not numbers")
 
 
+_ALL_DIGITS = Context(prec=5_000)
+"""More digits than the numbers of labels have; see `as_number`."""
+_TWO_DIGITS = Context(prec=2, rounding=ROUND_HALF_EVEN)
+
+
 def decimal(number: int | Fraction) -> str:
     """Write a number that has finitely many decimals without an exponent.
 
@@ -95,15 +101,7 @@ def decimal(number: int | Fraction) -> str:
     >>> decimal(7), decimal(Fraction(-5, 2)), decimal(Fraction(1, 1000))
     ('7', '-2.5', '0.001')
     """
-    if number.denominator == 1:
-        return str(number)
-    decimals = 0
-    while number.denominator != 1:
-        number *= 10
-        decimals += 1
-    digits = f"{abs(number.numerator):0{decimals + 1}d}"
-    text = f"{digits[:-decimals]}.{digits[-decimals:]}"
-    return f"-{text}" if number < 0 else text
+    return f"{_ALL_DIGITS.divide(number.numerator, number.denominator):f}"
 
 
 def two_digits(number: int | Fraction) -> Fraction:
@@ -114,14 +112,7 @@ def two_digits(number: int | Fraction) -> Fraction:
     >>> [decimal(two_digits(Fraction(text))) for text in ("1234", "0.01267", "65", "-999", "0")]
     ['1200', '0.013', '65', '-1000', '0']
     """
-    if number == 0:
-        return Fraction(0)
-    size, step = Fraction(number), Fraction(1)
-    while abs(size) / step >= 100:
-        step *= 10
-    while abs(size) / step < 10:
-        step /= 10
-    return round(size / step) * step
+    return Fraction(_TWO_DIGITS.divide(number.numerator, number.denominator))
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,7 +454,8 @@ def _n_days(day: date, level: str) -> int:
     return 366 if isleap(day.year) else 365
 
 
-_FINEST = 15
+FINEST = 15
+"""The largest resolution of H3."""
 
 
 def load_h3() -> Any:
@@ -490,8 +482,8 @@ class H3Cells(Kind):
     name: ClassVar[str] = "h3"
 
     def __post_init__(self) -> None:
-        must = f"a whole number from 0 to {_FINEST}"
-        check_levels(self, "resolutions", must, lambda each: is_whole(each, 0, _FINEST))
+        must = f"a whole number from 0 to {FINEST}"
+        check_levels(self, "resolutions", must, lambda each: is_whole(each, 0, FINEST))
         check_nesting(self, "resolutions", "get coarser and coarser", gt)
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:

@@ -191,27 +191,26 @@ def _compare_hierarchies(certificate: Certificate, contents: Contents, original:
         except InputError as error:
             findings.append(f"{files[column]}: {error.lines[0]}")
             continue
-        published, known = (
-            {
-                # A part may know of leaves that only earlier parts had.
-                node: (parent, None if is_later else leaves)
-                for node, parent, leaves in each.select("node", "parent", "leaves").iter_rows()
-            }
-            for each in (tree, asked)
-        )
-        if not is_later and list(published) != list(known) and published.keys() == known.keys():
+        # A later part may know of leaves that only earlier parts had, and so list others.
+        columns = ["node", "parent"] if is_later else ["node", "parent", "leaves"]
+        here, there = tree.select(columns), asked.select(columns)
+        both = pl.concat([there, here])
+        differing = both.filter(both.is_unique())["node"].unique(maintain_order=True)
+        if not is_later and not len(differing) and not here.equals(there):
             findings.append(
                 f"{files[column]}: the nodes are not in the order of the configuration's hierarchy"
             )
-        differing = [
-            node for node in dict.fromkeys((*known, *published)) if published.get(node) != known.get(node)
-        ]
         findings += [
             f"{files[column]}: node {safe_repr(node)} is not as in the configuration's hierarchy: parent and "
-            f"leaves are {safe_repr(published.get(node))}, and {safe_repr(known.get(node))} there"
-            for node in differing[:_SHOWN]
+            f"leaves are {_rows_of(node, here)}, and {_rows_of(node, there)} there"
+            for node in differing.head(_SHOWN)
         ]
     return findings
+
+
+def _rows_of(node: str, tree: pl.DataFrame) -> str:
+    """Return the parent of a node, and its leaves where they count."""
+    return safe_repr([row for _, *row in tree.filter(tree["node"] == node).iter_rows()])
 
 
 def _compare_values(certificate: Certificate, contents: Contents, original: EventTable) -> list[str]:
