@@ -55,7 +55,10 @@ def test_page_is_written_once_and_replaced_when_asked(run, clicks):
     page = clicks / "pages" / "inspect.html"
     assert "Privacy risks of the data" in page.read_text()
     again = run("inspect", "release.toml", "--out", "pages/inspect.html", "--quiet")
-    assert (again.code, again.errors) == (2, ["pages/inspect.html exists already; --force replaces it"])
+    assert (again.code, again.errors) == (
+        2,
+        ["pages/inspect.html exists already; --force replaces it (in Python, force=True)"],
+    )
     forced = run("inspect", "release.toml", "--out", "pages/inspect.html", "--force", "--quiet")
     assert forced.code == 0
     assert forced.out.splitlines()[-1].startswith("to read")
