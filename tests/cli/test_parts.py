@@ -7,8 +7,6 @@ import json
 import polars as pl
 import pytest
 
-from sequester.engine import silent
-from sequester.errors import ignore_warning
 from sequester.workbench import tasks
 
 TOML = """
@@ -109,9 +107,9 @@ def test_a_series_goes_on_in_parts_and_in_one_file(here, tmp_path):
 
 
 def test_the_workbench_checks_and_shows_it(here, tmp_path):
-    given = (tmp_path, silent, ignore_warning)
-    assert tasks.verify(tasks.TaskContext(*given), release="out/release", original="c.toml")["holds"]
-    shown = tasks.look(tasks.TaskContext(*given), release="out/release", column="ward", value="y")
+    given = tasks.TaskContext(folder=tmp_path)
+    assert tasks.verify(given, release="out/release", original="c.toml")["holds"]
+    shown = tasks.look(given, release="out/release", column="ward", value="y")
     assert shown["expected"] > 0
     assert "ward" in shown["columns"]
-    assert json.dumps(tasks.changes(tasks.TaskContext(*given), config="c.toml", internal="out/internal"))
+    assert json.dumps(tasks.changes(given, config="c.toml", internal="out/internal"))

@@ -17,6 +17,7 @@ from sequester.release.folder import read_certificate
 from sequester.verification.contents import read_release
 from sequester.workflow.convert import Roles, Source, partition
 from sequester.workflow.protect import protect
+from sequester.workflow.run import RunContext
 from verification import honest
 from verification.doctoring import edit_certificate, rehash
 
@@ -334,7 +335,7 @@ def test_other_columns_are_named_with_their_part(many):
 def test_workers_read_and_write_the_same_bytes(made, workers, tmp_path):
     n_tasks = workers.tasks
     for out, engine in (("here", None), ("threads", LocalEngine(threads=2)), ("away", workers)):
-        protect(made / "many.toml", out=tmp_path / out, quick=True, engine=engine)
+        protect(made / "many.toml", out=tmp_path / out, quick=True, run=RunContext(engine=engine))
     assert workers.tasks > n_tasks + 4
     here, threads, away = (
         {path.name: path.read_bytes() for path in (tmp_path / out / "release").rglob("*.*")}

@@ -8,10 +8,11 @@ import sys
 import polars as pl
 import pytest
 
-from sequester.errors import InputError, ignore_warning
+from sequester.errors import InputError
 from sequester.workflow import memory
 from sequester.workflow.config import Config
 from sequester.workflow.protect import dry_run, protect
+from sequester.workflow.run import RunContext
 
 
 def test_the_machine_and_the_container_both_bound(tmp_path):
@@ -107,7 +108,7 @@ def test_protect_refuses_where_memory_is_far_too_little(clicks, monkeypatch):
         with pytest.raises(InputError, match=r"^about 0.3 GB of memory will be needed"):
             protect(clicks / "parts.toml", quick=True)
     monkeypatch.setattr(memory, "swap", lambda: 30_000_000)
-    assert protect(clicks / "release.toml", quick=True, warn=ignore_warning).written
+    assert protect(clicks / "release.toml", quick=True).written
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of Unix")
@@ -167,7 +168,7 @@ def test_under_a_limit_all_that_is_needed_must_be_free(monkeypatch, free, limite
 def test_protect_warns_where_memory_will_not_do(clicks, monkeypatch):
     monkeypatch.setattr(memory, "obtainable", lambda: 200_000_000)
     said = []
-    protect(clicks / "release.toml", quick=True, warn=said.append)
+    protect(clicks / "release.toml", quick=True, run=RunContext(warn=said.append))
     assert [line for line in said if "memory" in line] == [
         "about 0.3 GB of memory will be needed, and 0.2 GB are free: up to about 0 events would fit"
     ]

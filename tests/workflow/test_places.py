@@ -12,6 +12,7 @@ from sequester.errors import InputError, UnattainableError
 from sequester.workflow.config import Config
 from sequester.workflow.hierarchy import build_hierarchy, lint_hierarchies, show_hierarchy
 from sequester.workflow.protect import protect
+from sequester.workflow.run import RunContext
 from sequester.workflow.verify import verify_release
 
 TOML = """
@@ -55,7 +56,7 @@ def test_points_become_a_verified_release_that_can_be_repeated(config, tmp_path)
     folder = tmp_path / "out" / "release"
     assert verify_release(folder)
     heard = []
-    assert verify_release(folder, original=config, warn=heard.append)
+    assert verify_release(folder, original=config, run=RunContext(warn=heard.append))
     assert not any("pseudonyms" in line for line in heard)
     again = tmp_path / "out" / "internal" / "release.toml"
     written = tomllib.loads(again.read_text())

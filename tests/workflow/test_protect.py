@@ -12,6 +12,7 @@ from sequester.data import table as table_module
 from sequester.errors import InputError, UnattainableError
 from sequester.workflow.attack import attack
 from sequester.workflow.protect import dry_run, protect
+from sequester.workflow.run import RunContext
 
 TOML = """
 [data]
@@ -44,7 +45,7 @@ def document(done):
 
 def test_attacks_reasons_and_timings_are_in_the_internal_report(config):
     phases = []
-    done = protect(config, progress=lambda _, phase: phases.append(phase))
+    done = protect(config, run=RunContext(progress=lambda _, phase: phases.append(phase)))
     found = document(done)
     assert [risk.to_json() for risk in done.audit.risks] == found["attacks"]
     assert any(risk["bound"] is not None for risk in found["attacks"])
@@ -185,7 +186,7 @@ def test_ties_are_told(tmp_path, job):
     (tmp_path / "d.csv").write_text("u,t,s\n1,1,a\n1,1,b\n2,1,a\n2,1,b\n")
     (tmp_path / "release.toml").write_text(TIES_TOML)
     told = []
-    done = job(tmp_path / "release.toml", warn=told.append)
+    done = job(tmp_path / "release.toml", run=RunContext(warn=told.append))
     line = "column 't': events of a person at the same time stay in file order (4 rows: 1, 2, 3, 4)"
     assert line in told
     assert line in done.to_json()["warnings"]

@@ -197,7 +197,7 @@ def inspect(
     from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.work(engine, "", "inspect") as (workers, progress):
+    with terminal.work(engine, "", "inspect") as run:
         found = inspect_config(
             config,
             out=out,
@@ -207,9 +207,7 @@ def inspect(
             min_support=min_support,
             top=top,
             seed=seed,
-            engine=workers,
-            progress=progress,
-            warn=terminal.warn,
+            run=run,
         )
     page = {} if out is None else {"page": str(out)}
     terminal.answer(found.to_json() | page, _inspection_lines(found, out), made=out)
@@ -273,8 +271,8 @@ def build(
     from sequester.workflow.hierarchy import build_hierarchy  # noqa: PLC0415  (--help need not wait)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress() as progress:
-        built = build_hierarchy(config, attribute, out, force=force, progress=progress, warn=terminal.warn)
+    with terminal.work(None) as run:
+        built = build_hierarchy(config, attribute, out, force=force, run=run)
     leaves, levels = len(built.tree.leaf_nodes), built.tree.height
     line = f"{out}: {leaves:,} lea{'f' if leaves == 1 else 'ves'}, {levels} level{'s' * (levels != 1)}"
     terminal.answer(built.to_json(), [line], made=out)

@@ -266,7 +266,7 @@ def compare(
             out / "comparison.json",
             f"the results so far are kept in {out}; the same command goes on from there",
         ),
-        terminal.work(engine) as (workers, progress),
+        terminal.work(engine) as run,
     ):
         found = compare_config(
             config,
@@ -274,9 +274,7 @@ def compare(
             methods=read_methods(methods),
             settings=read_settings(settings or ()),
             asked=asked,
-            engine=workers,
-            progress=progress,
-            warn=terminal.warn,
+            run=run,
         )
     return _answer_comparison(found, out, terminal)
 
@@ -369,7 +367,7 @@ def reproduce(
     Writes tables, figures, and what the paper says beside what is measured. Every point of the grid is kept
     as it is done: a run that was stopped goes on where it ended.
     """
-    from sequester.reproduce.reproduce import reproduce as run  # noqa: PLC0415  (--help need not wait)
+    from sequester.reproduce.reproduce import reproduce as run_paper  # noqa: PLC0415  (--help need not wait)
 
     if quick and sampled:
         msg = "--quick and --sampled are different designs: choose one"
@@ -378,15 +376,15 @@ def reproduce(
     terminal = Terminal(json, quiet)
     folder = out or Path("out") / "reproduce" / paper
     resume = f"the results so far are kept in {folder}; the same command goes on from there"
-    with terminal.resumable(folder / "cells", resume), terminal.work(engine) as (workers, progress):
-        found = run(
+    with terminal.resumable(folder / "cells", resume), terminal.work(engine) as run:
+        found = run_paper(
             paper,
             out=folder,
             data=data,
             design=design,
             finished=finished,
-            engine=workers,
-            progress=progress,
+            engine=run.engine,
+            progress=run.progress,
         )
     terminal.answer(found.to_json(), _claim_lines(found), made=found.out)
     return DONE

@@ -102,15 +102,13 @@ def _protect(
     resume = f"the steps so far are kept in {checkpoint}; the same command resumes"
     with (
         terminal.resumable(checkpoint, resume),
-        terminal.work(engine, configured_method(config), *commands) as (workers, progress),
+        terminal.work(engine, configured_method(config), *commands) as run,
     ):
         done = make(
             config,
             checkpoint=checkpoint,
             quick=quick,
-            engine=workers,
-            progress=progress,
-            warn=terminal.warn,
+            run=run,
             **asked,
         )
     terminal.answer(done.to_json(), _summary(done, config.parent), made=done.written.path)
@@ -119,8 +117,8 @@ def _protect(
 def _dry_run(config: Path, engine: str | None, asked: "JobOptions", terminal: Terminal) -> None:
     from sequester.workflow.protect import dry_run  # noqa: PLC0415  (--help need not wait for polars)
 
-    with terminal.work(engine, configured_method(config), "protect", "attack") as (workers, progress):
-        forecast = dry_run(config, engine=workers, progress=progress, warn=terminal.warn, **asked)
+    with terminal.work(engine, configured_method(config), "protect", "attack") as run:
+        forecast = dry_run(config, run=run, **asked)
     terminal.answer(forecast.to_json(), _forecast_lines(forecast))
 
 
@@ -301,23 +299,22 @@ def stream(
     moment and started again, the output is the same. Files that do not fit go to rejected/ in the state
     folder, with an explanation, and the command ends with 2.
     """
-    from sequester.workflow.stream.stream import stream as run  # noqa: PLC0415  (--help need not wait)
+    from sequester.workflow.stream.stream import stream as publish  # noqa: PLC0415  (--help need not wait)
 
     terminal = Terminal(json, quiet)
     safe = f"what was taken is safe in {state}; the same command goes on from there"
     with (
         terminal.resumable(state, safe, made=f"what was published in {out}"),
-        terminal.progress(configured_method(config), "protect") as progress,
+        terminal.work(None, configured_method(config), "protect") as run,
     ):
-        done = run(
+        done = publish(
             config,
             inputs=inputs,
             out=out,
             state=state,
             follow=follow,
             finish=finish,
-            progress=progress,
-            warn=terminal.warn,
+            run=run,
         )
     for each in done.rejected:
         for reason in each.reasons:

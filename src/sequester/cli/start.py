@@ -29,13 +29,12 @@ def demo(
     from sequester.workflow.demo import demo as show  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress("halt", "protect", "verify", "attack") as progress:
+    with terminal.work(None, "halt", "protect", "verify", "attack") as run:
         shown = show(
             out,
             seed=seed,
-            show=lambda raw: terminal.begin(_before(raw), progress),
-            progress=progress,
-            warn=terminal.warn,
+            show=lambda raw: terminal.begin(_before(raw), run.progress),
+            run=run,
         )
     terminal.answer(shown.to_json(), _after(shown), made=shown.folder)
 

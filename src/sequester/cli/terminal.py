@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as RichProgress
 
-    from sequester.engine import Engine, Progress
+    from sequester.engine import Progress
+    from sequester.workflow.run import RunContext
 
 
 _made: list[str] = []
@@ -125,17 +126,16 @@ class Terminal:
             stop_listening()
 
     @contextmanager
-    def work(
-        self, address: str | None, method: str = "", *commands: str
-    ) -> Iterator[tuple[Engine | None, Progress]]:
-        """Open the workers of an address, if there is one, and show how far the work has come."""
+    def work(self, address: str | None, method: str = "", *commands: str) -> Iterator[RunContext]:
+        """Open the workers of an address, if there is one; show how far the work has come, and warnings."""
         # Loaded here so that --help need not wait for numpy.
         from sequester.engine.address import open_engine  # noqa: PLC0415
+        from sequester.workflow.run import RunContext  # noqa: PLC0415
 
         announce = ignore_warning if self.quiet else self.say
         opened = nullcontext() if address is None else open_engine(address, announce=announce)
         with opened as engine, self.progress(method, *commands) as progress:
-            yield engine, progress
+            yield RunContext(engine=engine, progress=progress, warn=self.warn)
 
     @contextmanager
     def resumable(self, place: Path | None, line: str, *, made: str | None = None) -> Iterator[None]:

@@ -52,15 +52,13 @@ def verify(
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.work(engine, configured_method(original), "verify") as (workers, progress):
+    with terminal.work(engine, configured_method(original), "verify") as run:
         found = verify_release(
             folder,
             original=original,
             pseudonyms=pseudonyms,
-            engine=workers,
             earlier=earlier or (),
-            progress=progress,
-            warn=terminal.warn,
+            run=run,
         )
     if not found:
         for witness, line in zip(found.witnesses, found.lines, strict=True):
@@ -144,7 +142,7 @@ def attack(
 
     low, _, high = known.partition("-")
     terminal = Terminal(json, quiet)
-    with terminal.work(engine, configured_method(original), "attack") as (workers, progress):
+    with terminal.work(engine, configured_method(original), "attack") as run:
         found = attack_release(
             folder,
             *(also or ()),
@@ -154,9 +152,7 @@ def attack(
             targets=targets,
             seed=seed,
             thorough=thorough,
-            engine=workers,
-            progress=progress,
-            warn=terminal.warn,
+            run=run,
         )
     for risk in found.beaten:
         terminal.say(f"error: an attack beat the claim {found.model}: {risk}")

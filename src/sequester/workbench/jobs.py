@@ -325,7 +325,7 @@ def _run(folder: Path, collected: list[str]) -> dict[str, Any]:
     asked = read_json(folder / JOB)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        work = TaskContext(folder, _progress(folder), collected.append)
+        work = TaskContext(folder=folder, progress=_progress(folder), warn=collected.append)
         result = TASKS[asked["task"]](work, **asked["arguments"])
     return {"state": "done", "result": result}
 

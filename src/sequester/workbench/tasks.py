@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from markupsafe import escape
@@ -33,14 +34,13 @@ from sequester.workflow.hierarchy import build_hierarchy, lint_hierarchies, show
 from sequester.workflow.init import DataFile, init, to_toml
 from sequester.workflow.inspect import inspect_config
 from sequester.workflow.protect import protect as make
+from sequester.workflow.run import RunContext
 from sequester.workflow.settings import Settings
 from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester.engine import Progress
-    from sequester.errors import Warn
     from sequester.workflow.draft.attributes import QuasiDraft
     from sequester.workflow.draft.roles import Guess
     from sequester.workflow.hierarchy import HierarchyCounts
@@ -49,12 +49,11 @@ if TYPE_CHECKING:
 Task = Callable[..., Any]
 
 
-class TaskContext(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskContext(RunContext):
     """What every task is given: its folder, and whom it tells how far it is and what must be known."""
 
     folder: Path
-    progress: Progress
-    warn: Warn
 
 
 HEAD = 20
@@ -206,13 +205,13 @@ def _nested(counted: HierarchyCounts, node: int, marks: Mapping[str, str], left:
 
 def build(work: TaskContext, *, config: str, attribute: str, out: str) -> dict[str, Any]:
     """Write a hierarchy as an ARX file."""
-    return build_hierarchy(config, attribute, out, progress=work.progress, warn=work.warn).to_json()
+    return build_hierarchy(config, attribute, out, run=work).to_json()
 
 
 def inspect(work: TaskContext, *, config: str) -> dict[str, Any]:
     """Inspect the data: its problems and risks."""
     page = work.folder / "inspect.html"
-    found = inspect_config(config, out=page, force=True, progress=work.progress, warn=work.warn)
+    found = inspect_config(config, out=page, force=True, run=work)
     # The page runs no script and escapes every label, so that its body can stand in another page.
     text = page.read_text(encoding="utf-8")
     body = text[text.index("<main>") + len("<main>") : text.rindex("</main>")]
@@ -244,8 +243,7 @@ def compare(
         methods=read_methods(methods),
         settings=read_settings(set),
         asked=CompareOptions(write_releases=write_releases),
-        progress=report,
-        warn=work.warn,
+        run=replace(work, progress=report),
     )
     return _draw(_results(Path(out)), config)
 
@@ -341,7 +339,7 @@ def advise(work: TaskContext, *, config: str, **answers: str) -> dict[str, Any]:
 
 def protect(work: TaskContext, *, config: str, out: str) -> dict[str, Any]:
     """Make a release."""
-    done = make(config, out=out, progress=work.progress, warn=work.warn)
+    done = make(config, out=out, run=work)
     method = Config.load(config).method()
     loss = done.release.utility.get("information_loss")
     return {
@@ -357,7 +355,7 @@ def protect(work: TaskContext, *, config: str, out: str) -> dict[str, Any]:
 
 def verify(work: TaskContext, *, release: str, original: str | None = None) -> dict[str, Any]:
     """Check a release by its files."""
-    return verify_release(release, original=original, progress=work.progress, warn=work.warn).to_json()
+    return verify_release(release, original=original, run=work).to_json()
 
 
 def look(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from sequester.attacks import attack_tables
 from sequester.attacks.attack import KNOWN, model_attacks
-from sequester.attacks.context import TARGETS, Case, Stream
+from sequester.attacks.context import TARGETS, Case
 from sequester.attacks.linkage import beside_one, lay_side_by_side
 from sequester.attacks.risk import Risks
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
-from sequester.errors import InputError, SchemaError, ignore_warning
+from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import ROOT, listed
 from sequester.methods import METHODS
 from sequester.methods.relax import run_trial
@@ -28,6 +28,7 @@ from sequester.verification.contents import open as open_release
 from sequester.verification.original import align_to_original, check_pseudonyms, read_pseudonyms, with_owners
 from sequester.verification.verify import find_pseudonyms, open_parts, release_folder
 from sequester.workflow.config import Config
+from sequester.workflow.run import SILENT, RunContext
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from sequester.attacks.context import Replay, Replayed
     from sequester.data.sequences import Sequences
     from sequester.engine import Engine, Progress
-    from sequester.errors import Warn
     from sequester.methods.method import Method
     from sequester.privacy import PrivacyModel
     from sequester.release.release import Release
@@ -192,9 +192,7 @@ def attack_release(
     targets: int | None = None,
     seed: str | None = None,
     thorough: bool = False,
-    engine: Engine | None = None,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
 ) -> AttackResult:
     """Attack the release in the first folder; `original` is the configuration that it was made from.
 
@@ -209,21 +207,21 @@ def attack_release(
     InputError
         Where a folder is no release or not as certified, or the configuration or its data is at fault.
     """
-    progress(0.0, "reading the release")
+    run.progress(0.0, "reading the release")
     places = [release_folder(each) if len(folders) > 1 else Path(each) for each in folders]
     parts = _series_of(places)
     opened = open_parts(*parts) if parts else open_release(places[0])
     config = Config.load(original)
-    progress(0.1, "reading the original")
-    table = config.table(warn, engine=engine)
+    run.progress(0.1, "reading the original")
+    table = config.table(run.warn, engine=run.engine)
     absent = None
     if held_out is not None:
-        progress(0.15, "reading held-out persons")
-        absent = Config.load(held_out).table(warn, engine=engine)
+        run.progress(0.15, "reading held-out persons")
+        absent = Config.load(held_out).table(run.warn, engine=run.engine)
     if targets is None:
         targets = TARGETS if thorough else targets_for(table.n_events, len(table.schema.quasi), main=False)
         if targets < TARGETS:
-            warn(
+            run.warn(
                 f"{targets:,} targets are tried of each kind of knowledge, not {TARGETS:,}, because there is "
                 "much data: --targets or --thorough tries more"
             )
@@ -240,7 +238,7 @@ def attack_release(
         released = rebuild_table(opened.tables, certificate, opened.hierarchies)
         pseudonyms = load_pseudonyms(parts[-1] if parts else places[0], opened.frame, table)
         if table.owners is not None and pseudonyms is None:
-            warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
+            run.warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
     case = Case(
         tables=opened.tables,
         released=released,
@@ -251,9 +249,9 @@ def attack_release(
         targets=targets,
         seed=SEED if seed is None else seed,
         thorough=thorough,
-        engine=engine,
-        progress=part(progress, 0.2, 1.0),
-        warn=warn,
+        engine=run.engine,
+        progress=part(run.progress, 0.2, 1.0),
+        warn=run.warn,
     )
     risks = _attack(model, case, method, pseudonyms, held_out=absent)
     if len(places) > 1 and not parts:
@@ -397,26 +395,18 @@ def _check_original(released: EventTable, original: EventTable) -> None:
         raise InputError(msg)
 
 
-class CaseKnowledge(TypedDict):
-    """The parts of a case that the release itself does not tell."""
-
-    histories: Sequences | None
-    replay: Replay | None
-    stream: Stream | None
-
-
 def background_knowledge(
     method: Method | None,
     released: EventTable | None,
     original: EventTable,
     pseudonyms: pl.DataFrame | None,
-) -> CaseKnowledge:
-    """Gather what is known of a release of `method`, for an internal attack."""
-    return CaseKnowledge(
-        histories=_histories(released, original, pseudonyms),
-        replay=None if method is None else _replay(method),
-        stream=None if method is None else method.stream_of(original),
-    )
+) -> dict[str, Any]:
+    """Return the parts of a case that only an internal attack knows of a release of `method`."""
+    return {
+        "histories": _histories(released, original, pseudonyms),
+        "replay": None if method is None else _replay(method),
+        "stream": None if method is None else method.stream_of(original),
+    }
 
 
 def method_of(release: Release) -> Method | None:

@@ -17,7 +17,6 @@ from sequester.errors import (
     ParameterError,
     SchemaError,
     WarningCollector,
-    ignore_warning,
     issue_warning,
 )
 from sequester.release.series import Series
@@ -28,12 +27,12 @@ from sequester.workflow.comparison.pool import RELEASES, REPORTS, Store, run_can
 from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems, table_digest
+from sequester.workflow.run import SILENT, RunContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sequester.engine import Engine, Progress
-    from sequester.errors import Warn
     from sequester.methods.method import Method
 
 KNOWN = 2
@@ -176,9 +175,7 @@ def compare(
         candidates,
         asked,
         None if out is None else Path(out),
-        progress,
-        issue_warning,
-        engine=engine,
+        RunContext(engine=engine, progress=progress, warn=issue_warning),
     )
 
 
@@ -189,9 +186,7 @@ def compare_config(
     methods: Sequence[str] | None = None,
     settings: Mapping[str, Sequence[Any]] | None = None,
     asked: CompareOptions | None = None,
-    engine: Engine | None = None,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
 ) -> Comparison:
     """Compare on the data of a configuration, and write everything to `out`.
 
@@ -204,7 +199,7 @@ def compare_config(
         Where the configuration, the data, a method or a parameter that was named, or the output is at fault.
     """
     asked = asked or CompareOptions()
-    collect = WarningCollector(warn)
+    collect = WarningCollector(run.warn)
     config = Config.load(config)
     continues = config.settings.release.continues
     if continues is None:
@@ -219,8 +214,8 @@ def compare_config(
     else:
         candidates = series_grid(config.method(), config.folder / continues)
     refuse_inputs(out, inputs=config.inputs)
-    progress(0.0, "reading")
-    table = config.table(collect, engine=engine)
+    run.progress(0.0, "reading")
+    table = config.table(collect, engine=run.engine)
     collect(*check_problems(table))
     if table.reading.left_out:
         collect(next(table.reading.lines()))
@@ -230,9 +225,7 @@ def compare_config(
         candidates,
         replace(asked, seed=seed),
         out,
-        part(progress, 0.02, 1.0),
-        collect,
-        engine=engine,
+        replace(run.part(0.02, 1.0), warn=collect),
         config=config,
         named=methods is not None or continues is not None,
     )
@@ -243,10 +236,8 @@ def _compare(
     candidates: Sequence[Candidate],
     asked: CompareOptions,
     out: Path | None,
-    progress: Progress,
-    warn: Warn,
+    run: RunContext,
     *,
-    engine: Engine | None,
     config: Config | None = None,
     named: bool = False,
 ) -> Comparison:
@@ -266,7 +257,7 @@ def _compare(
             _task(each, store, knowledge, asked, config, with_page=out is not None) for each in candidates
         ]
         fitting = [each for each in tasks if not each.candidate.misfit]
-        done = _run(fitting, table, store, asked, engine, progress, named)
+        done = _run(fitting, table, store, asked, run, named)
         tried = [
             TrialResult.about(each.candidate, state="unfit", reason=each.candidate.misfit)
             if each.candidate.misfit
@@ -283,10 +274,10 @@ def _compare(
         )
         found = replace(found, warnings=tuple(_remarks(found)))
         for line in found.warnings:
-            warn(line)
+            run.warn(line)
         if out is not None:
             write_outputs(found, out)
-        progress(1.0, "compared")
+        run.progress(1.0, "compared")
         return found
 
 
@@ -335,8 +326,7 @@ def _run(
     table: EventTable,
     store: Store,
     asked: CompareOptions,
-    engine: Engine | None,
-    progress: Progress,
+    run: RunContext,
     named: bool,
 ) -> dict[str, TrialResult]:
     """Take over the results that were kept, and run the others; by their keys."""
@@ -350,12 +340,12 @@ def _run(
             done[task.key] = kept
     if not missing:
         return done
-    begun = part(progress, len(done) / len(tasks), 1.0)
+    begun = part(run.progress, len(done) / len(tasks), 1.0)
     left = list(missing.values())
     with closing(
         run_candidates(left, table, begun, at_once=asked.at_once)
-        if engine is None
-        else run_on_workers(left, table, engine, begun)
+        if run.engine is None
+        else run_on_workers(left, table, run.engine, begun)
     ) as answers:
         for task, answer in answers:
             report, release = (

@@ -13,13 +13,14 @@ import polars as pl
 
 from sequester.datasets import DATASETS, SEED, make
 from sequester.datasets.hospital import FORMS, PROTECTED, make_persons
-from sequester.engine import part, silent
-from sequester.errors import InputError, ignore_warning
+from sequester.engine import silent
+from sequester.errors import InputError
 from sequester.io.contents import compress
 from sequester.io.parquet import write_parquet
 from sequester.release.staging import refuse_existing, write_file, write_folder
 from sequester.workflow.config import Config
 from sequester.workflow.protect import protect
+from sequester.workflow.run import SILENT, RunContext
 from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from sequester.attacks import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.errors import Warn
     from sequester.release.release import Release
     from sequester.report.summary import ColumnFate
     from sequester.verification.claim import Verification
@@ -189,8 +189,7 @@ def demo(
     *,
     seed: str | None = None,
     show: Callable[[RawRisk], None] = lambda _: None,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
 ) -> Demo:
     """Make a data set in `out`, protect it, attack it, and verify it from its files.
 
@@ -201,7 +200,7 @@ def demo(
     _refuse_what_is_not_ours(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        progress(0.0, "generating visits to a hospital")
+        run.progress(0.0, "generating visits to a hospital")
         seed_of_data = SEED if seed is None else seed
         make_dataset("hospital", out / _DATA, persons=PERSONS, seed=seed_of_data, force=True)
         make_persons(persons=PERSONS, seed=seed_of_data).write_csv(out / _PATIENTS)
@@ -210,8 +209,8 @@ def demo(
         table = config.table()
         raw = RawRisk.of(table)
         show(raw)
-        done = protect(config, seed=seed, force=True, progress=part(progress, 0.1, 0.9), warn=warn)
-        progress(0.9, "verifying as a recipient would")
+        done = protect(config, seed=seed, force=True, run=run.part(0.1, 0.9))
+        run.progress(0.9, "verifying as a recipient would")
         after, alike = _after(raw.example, done.release)
         fates, risks = {each.name: each for each in done.summary.columns}, done.audit.risks
         inferred = [risk for risk in risks if risk.name == "confidence_shown" and risk.bound is not None]
@@ -226,7 +225,7 @@ def demo(
             learned=max(inferred, key=lambda risk: risk.value),
             verification=verify_release(done.written.path),
         )
-        progress(1.0, "done")
+        run.progress(1.0, "done")
     except BaseException as error:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)

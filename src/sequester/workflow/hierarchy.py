@@ -16,7 +16,7 @@ from sequester.data.schema import Quasi, Symbol
 from sequester.data.table import EventTable
 from sequester.data.text import encode
 from sequester.engine import silent
-from sequester.errors import HierarchyError, InputError, ignore_warning
+from sequester.errors import HierarchyError, InputError
 from sequester.hierarchies.builder import rows_as_text
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import (
@@ -32,6 +32,7 @@ from sequester.hierarchies.labels import (
 from sequester.hierarchies.lint import Finding, lint
 from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.config import Config
+from sequester.workflow.run import SILENT, RunContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.schema import Schema
     from sequester.engine import Progress
-    from sequester.errors import Warn
     from sequester.hierarchies.builder import HierarchyBuilder
 
 
@@ -129,18 +129,20 @@ def build_hierarchy(
     out: str | Path,
     *,
     force: bool = False,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
 ) -> BuiltHierarchy:
     """Write the hierarchy of one attribute, bound to its column, as an ARX file."""
     out = Path(out)
     refuse_existing(out, force=force)
     config = Config.load(config)
     refuse_inputs(out, inputs=config.inputs)
-    progress(0.0, "reading")
+    run.progress(0.0, "reading")
     _, tree = bind_hierarchy(config, attribute)
+    if any(not label.strip() for label in tree.labels):
+        msg = f"column {quoted(attribute)} has a value of blanks alone, which a file of labels cannot hold"
+        raise InputError(msg)
     for line in _differences(tree):
-        warn(line)
+        run.warn(line)
     write_file(rows_as_text(tree.arx_rows()).encode(), out)
     return BuiltHierarchy(attribute=attribute, path=out, tree=tree)
 

@@ -16,7 +16,7 @@ from sequester.attacks.singling_out import SinglingOut
 from sequester.data.roles import roles_of
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
-from sequester.errors import InputError, ParameterError, ignore_warning
+from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import MISSING
 from sequester.methods.halt.extraction import Extraction
 from sequester.methods.halt.histories import QuasiIdentifiers, WeightedRows
@@ -27,6 +27,7 @@ from sequester.mining.dependence import find_changes, find_dependences
 from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.config import Config
 from sequester.workflow.inspect_report import fragment, lines, page
+from sequester.workflow.run import SILENT, RunContext
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from sequester.data.problems import Problem, ReadSummary
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.errors import Warn
     from sequester.mining.dependence import Dependence
 
 
@@ -463,8 +463,7 @@ def inspect_config(
     *,
     out: Path | None = None,
     force: bool = False,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
     **asked: Any,
 ) -> Inspection:
     """Inspect the data of a configuration, which need not name a method, and write the page to `out`.
@@ -481,10 +480,10 @@ def inspect_config(
     config = Config.load(config)
     if out is not None:
         refuse_inputs(out, inputs=config.inputs)
-    progress(0.0, "reading")
-    table = config.table(warn, engine=asked.get("engine"))
+    run.progress(0.0, "reading")
+    table = config.table(run.warn, engine=run.engine)
     k, c = (config.settings.method and config.method().channel_thresholds()) or (K, C)
-    found = inspect(table, k=k, c=c, progress=part(progress, 0.15, 1.0), **asked)
+    found = inspect(table, k=k, c=c, engine=run.engine, progress=part(run.progress, 0.15, 1.0), **asked)
     if out is not None:
         write_file(found.to_html().encode(), out)
     return found

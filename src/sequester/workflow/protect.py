@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from sequester.attacks.singling_out import SinglingOut
-from sequester.engine import part, silent
+from sequester.engine import part
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.explanation import explain
 from sequester.release.release import data_flow_counts
@@ -19,6 +19,7 @@ from sequester.workflow.attack import MAIN_TARGETS, attack, targets_for
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, JobOptions, check_problems
 from sequester.workflow.memory import MemoryForecast, obtainable, peak
+from sequester.workflow.run import SILENT, RunContext
 from sequester.workflow.write import (
     check_suppressed,
     check_unprotected,
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.data.table import EventTable
-    from sequester.engine import Engine, Progress
-    from sequester.errors import Warn
+    from sequester.engine import Progress
     from sequester.explanation import Explanation
     from sequester.release.release import Release
     from sequester.workflow.write import Written
@@ -83,9 +83,7 @@ def protect(
     *,
     checkpoint: str | Path | None = None,
     quick: bool = False,
-    engine: Engine | None = None,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
     **asked: Unpack[JobOptions],
 ) -> Protected:
     """Make the release that a configuration describes; what is `asked` for beside wins over it.
@@ -105,19 +103,20 @@ def protect(
         Where no release keeps the promise, too much would be lost, or an adversary achieves more than is
         promised; nothing has been written.
     """
-    collect, watch = WarningCollector(warn), Stopwatch()
+    collect, watch = WarningCollector(run.warn), Stopwatch()
+    run = replace(run, warn=collect)
     watch.begin("reading")
     job = Job.of(Config.load(config), **asked)
     settings, about = job.config.settings.release, job.config.about
-    table = _read(job.config, engine, progress, collect)
+    table = _read(job.config, run)
     kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
 
     began = time.monotonic()
     release = job.method.apply(
         table,
         seed=job.seed if kept is None else kept.seed,
-        engine=engine,
-        progress=watch.timed(part(progress, 0.1, 0.55), "protecting"),
+        engine=run.engine,
+        progress=watch.timed(part(run.progress, 0.1, 0.55), "protecting"),
         checkpoint=kept,
         series=settings.series,
         continues=job.continues,
@@ -130,7 +129,7 @@ def protect(
     found = Findings(notes=("Attacks and reasons were left out: the run was quick.",))
     if not quick:
         seconds = time.monotonic() - began
-        found = _audit(release, table, job, seconds, watch, engine, part(progress, 0.55, 0.75))
+        found = _audit(release, table, job, seconds, watch, run.part(0.55, 0.75))
     release = _with_fresh_loss(release, found.explanation)
     original = compared_table(release, table)
     # Writes the files aside, verifies them there, draws the pages, and moves everything into place.
@@ -149,8 +148,8 @@ def protect(
         leave_out=job.config.left_out,
         notes=found.notes,
         stopwatch=watch,
-        engine=engine,
-        progress=watch.timed(part(progress, 0.75, 1.0), "writing"),
+        engine=run.engine,
+        progress=watch.timed(part(run.progress, 0.75, 1.0), "writing"),
         warn=collect,
     )
     if kept is not None:
@@ -159,21 +158,22 @@ def protect(
     return Protected(release=release, written=written, warnings=collect.lines, audit=found, summary=summary)
 
 
-def _read(config: Config, engine: Engine | None, progress: Progress, collect: WarningCollector) -> EventTable:
+def _read(config: Config, run: RunContext) -> EventTable:
     """Read the data; refuse what memory cannot hold, and labels that look alike."""
     check_can_draw()
     n_rows, schema = config.n_rows, config.schema
     if n_rows is not None:
         # Parts may be far larger than memory, and reading them takes a while.
         MemoryForecast(n_rows, len(schema.attributes) + len(schema.keep), obtainable()).check()
-    progress(0.0, "reading")
-    table = config.table(collect, engine=engine)
-    collect(*check_problems(table))
+    run.progress(0.0, "reading")
+    table = config.table(run.warn, engine=run.engine)
+    for line in check_problems(table):
+        run.warn(line)
     memory = MemoryForecast.of(table)
-    progress(0.1, str(memory))
+    run.progress(0.1, str(memory))
     memory.check()
     if not memory.fits:
-        collect(str(memory))
+        run.warn(str(memory))
     return table
 
 
@@ -194,8 +194,7 @@ def _audit(
     job: Job,
     seconds: float,
     watch: Stopwatch,
-    engine: Engine | None,
-    progress: Progress,
+    run: RunContext,
 ) -> Findings:
     """Attack and explain a release that took so many `seconds` to make.
 
@@ -205,9 +204,7 @@ def _audit(
         Where an adversary achieves more than the release claims: it must not be handed out.
     """
     watch.begin("attacking")
-    found = attack_main(
-        release, original, thorough=job.thorough, engine=engine, progress=part(progress, 0.0, 0.6)
-    )
+    found = attack_main(release, original, thorough=job.thorough, run=run.part(0.0, 0.6))
     beaten = [risk for risk in found.risks if not risk.is_within]
     if beaten:
         promise = type(release.model).__name__
@@ -219,7 +216,7 @@ def _audit(
         original=original,
         method=job.method,
         seconds=min(max(seconds, LEAST_SECONDS), MOST_SECONDS),
-        progress=_named(part(progress, 0.6, 1.0), "searching for settings that keep more"),
+        progress=_named(part(run.progress, 0.6, 1.0), "searching for settings that keep more"),
     )
     return replace(found, explanation=explanation)
 
@@ -229,8 +226,7 @@ def attack_main(
     original: EventTable,
     *,
     thorough: bool = False,
-    engine: Engine | None = None,
-    progress: Progress = silent,
+    run: RunContext = SILENT,
 ) -> Findings:
     """Return what the main adversaries achieve, or all if `thorough`, and why nobody tried, if so."""
     try:
@@ -239,8 +235,8 @@ def attack_main(
             original=original,
             targets=targets_for(original.n_events, len(original.schema.quasi)),
             thorough=thorough,
-            engine=engine,
-            progress=_named(progress, "attacking"),
+            engine=run.engine,
+            progress=_named(run.progress, "attacking"),
         )
     except InputError as error:
         # Nobody is there who could try.
@@ -379,9 +375,7 @@ class Forecast:
 def dry_run(
     config: str | Path | Config,
     *,
-    engine: Engine | None = None,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
     **asked: Unpack[JobOptions],
 ) -> Forecast:
     """Check what `protect` would check, and try the method on the table or on a part of it.
@@ -396,16 +390,16 @@ def dry_run(
     UnattainableError
         As `protect` would.
     """
-    collect = WarningCollector(warn)
+    collect = WarningCollector(run.warn)
     job = Job.of(Config.load(config), **asked)
-    progress(0.0, "reading")
+    run.progress(0.0, "reading")
     started = time.monotonic()
-    table = job.config.table(collect, engine=engine)
+    table = job.config.table(collect, engine=run.engine)
     reading = time.monotonic() - started
     collect(*check_problems(table))
     job.method.accept(job.method.view(table))
-    trial, tried, seconds = _try(job, table, engine, part(progress, 0.2, 0.7), collect)
-    found = attack_main(trial, tried, engine=engine, progress=part(progress, 0.7, 1.0))
+    trial, tried, seconds = _try(job, table, replace(run.part(0.2, 0.7), warn=collect))
+    found = attack_main(trial, tried, run=run.part(0.7, 1.0))
     singled_out = trial.singled_out
     if singled_out is not None and singled_out.unit == "persons" and tried.n_owners != table.n_owners:
         singled_out = SinglingOut.of(table)
@@ -427,22 +421,16 @@ def dry_run(
     )
 
 
-def _try(
-    job: Job,
-    table: EventTable,
-    engine: Engine | None,
-    progress: Progress,
-    collect: WarningCollector,
-) -> tuple[Release, EventTable, float]:
+def _try(job: Job, table: EventTable, run: RunContext) -> tuple[Release, EventTable, float]:
     """Return a release in memory, what it was made of, and about how long one of everybody would take."""
     if table.n_events > TRIAL_EVENTS:
         share = TRIAL_EVENTS / table.n_events
         # What a part draws warnings for need not be so for the whole.
-        nothing = WarningCollector()
+        quiet = replace(run, warn=ignore_warning)
         try:
             half, some = (sample_share(table, each) for each in (share / 2, share))
-            _, shorter = _timed(job, half, table, engine, part(progress, 0.0, 0.3), nothing)
-            trial, longer = _timed(job, some, table, engine, part(progress, 0.3, 1.0), nothing)
+            _, shorter = _timed(job, half, table, quiet.part(0.0, 0.3))
+            trial, longer = _timed(job, some, table, quiet.part(0.3, 1.0))
         except (UnattainableError, InputError):
             # The method has accepted the whole table: what a part lacks, such as a rare pattern, is there.
             pass
@@ -450,24 +438,18 @@ def _try(
             # Between once around everybody and comparing everybody with everybody.
             growth = min(max(math.log2(longer / shorter), 1.0), 2.0)
             return trial, some, longer * (1 / share) ** growth
-    trial, seconds = _timed(job, table, table, engine, progress, collect)
+    trial, seconds = _timed(job, table, table, run)
     return trial, table, seconds
 
 
-def _timed(
-    job: Job,
-    tried: EventTable,
-    whole: EventTable,
-    engine: Engine | None,
-    progress: Progress,
-    collect: WarningCollector,
-) -> tuple[Release, float]:
+def _timed(job: Job, tried: EventTable, whole: EventTable, run: RunContext) -> tuple[Release, float]:
     """Make a release of a part; what was left out on reading counts for the whole input."""
     started = time.monotonic()
-    release = job.method.apply(tried, seed=job.seed, engine=engine, progress=progress, warn=collect)
+    release = job.method.apply(tried, seed=job.seed, engine=run.engine, progress=run.progress, warn=run.warn)
     seconds = time.monotonic() - started
     release = replace(release, reading=whole.reading)
-    collect(*check_suppressed(release, job.config.settings.release.max_suppressed))
+    for line in check_suppressed(release, job.config.settings.release.max_suppressed):
+        run.warn(line)
     return release, seconds
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sequester.engine import part, silent
-from sequester.errors import InputError, ignore_warning
+from sequester.engine import part
+from sequester.errors import InputError
 from sequester.privacy import RecordModel
 from sequester.release.folder import PSEUDONYMS
 from sequester.verification.streams import is_stream_folder, verify_stream
 from sequester.verification.verify import find_pseudonyms, release_folder, verify
 from sequester.workflow.config import Config
+from sequester.workflow.run import SILENT, RunContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sequester.engine import Engine, Progress
-    from sequester.errors import Warn
+    from sequester.engine import Progress
     from sequester.methods.method import Method
     from sequester.verification.claim import Verification
 
@@ -28,9 +28,7 @@ def verify_release(
     original: str | Path | None = None,
     pseudonyms: str | Path | None = None,
     earlier: Sequence[str | Path] = (),
-    engine: Engine | None = None,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
 ) -> Verification:
     """Verify `folder`; `original` is the configuration that it was made from.
 
@@ -41,17 +39,17 @@ def verify_release(
         msg = "--pseudonyms needs --original, the configuration that the release was made from"
         raise InputError(msg)
     if original is not None and is_stream_folder(Path(folder)):
-        return _verify_stream(folder, Config.load(original, without_data=True), progress)
+        return _verify_stream(folder, Config.load(original, without_data=True), run.progress)
     table, model, asked = None, None, None
     if original is not None:
-        progress(0.0, "reading the original")
+        run.progress(0.0, "reading the original")
         config = Config.load(original)
-        table = config.table(warn, engine=engine)
+        table = config.table(run.warn, engine=run.engine)
         if config.settings.method is not None:
             # What a claim must not publish, such as patterns, is in the configuration.
             model, asked = config.method().model().about(table), _asked(config.method())
         if find_pseudonyms(Path(folder), pseudonyms) is None:
-            warn(f"no {PSEUDONYMS} was found, so it is not checked that released persons are distinct")
+            run.warn(f"no {PSEUDONYMS} was found, so it is not checked that released persons are distinct")
     return verify(
         folder,
         original=table,
@@ -59,8 +57,8 @@ def verify_release(
         method=asked,
         pseudonyms=pseudonyms,
         earlier=earlier,
-        engine=engine,
-        progress=part(progress, 0.3, 1.0),
+        engine=run.engine,
+        progress=part(run.progress, 0.3, 1.0),
     )
 
 

@@ -15,8 +15,7 @@ import polars as pl
 
 from sequester._repr import Document
 from sequester.data.schema import ROW
-from sequester.engine import silent
-from sequester.errors import InputError, WarningCollector, ignore_warning
+from sequester.errors import InputError, WarningCollector
 from sequester.hierarchies.labels import counted
 from sequester.methods.reposition.algorithm import in_several, unplanned, window_seed
 from sequester.methods.reposition.method import SnapshotMethod
@@ -27,6 +26,7 @@ from sequester.release.staging import sync_file, sync_folder
 from sequester.verification.streams import PAGE as PUBLIC_PAGE
 from sequester.verification.streams import read_certificates, stream_page
 from sequester.workflow.config import Config
+from sequester.workflow.run import SILENT, RunContext
 from sequester.workflow.stream.publish import (
     PersonNumbers,
     Rejected,
@@ -85,8 +85,7 @@ def stream(
     state: str | Path,
     follow: bool = False,
     finish: bool = False,
-    progress: Progress = silent,
-    warn: Warn = ignore_warning,
+    run: RunContext = SILENT,
     stop: Callable[[], bool] = lambda: False,
 ) -> StreamResult:
     """Take what is in the input folder, publish what leaves the window, and go on where an earlier run ended.
@@ -105,10 +104,8 @@ def stream(
         Wait for more files, until interrupted or `stop` says so.
     finish
         Publish what is still in the window: nothing more will come.
-    progress
-        Called with the share of the files that are done.
-    warn
-        Called with what the steward must know.
+    run
+        Whom it tells how many files are done, and what the steward must know.
     stop
         Asked between files.
 
@@ -122,22 +119,22 @@ def stream(
     inputs, out, folder = Path(inputs), Path(out), Path(state)
     method = _snapshot_method(config)
     _refuse_folders(inputs, out, folder)
-    collect = WarningCollector(warn)
+    collect = WarningCollector(run.warn)
     with open_state(folder) as kept:
         try:
             out.mkdir(parents=True, exist_ok=True)
-            run = StreamRun(config, method, kept, Inbox(inputs, config, method, collect), out, collect)
-            run.recover()
-            run.publish(progress, follow=follow, stop=stop)
+            work = StreamRun(config, method, kept, Inbox(inputs, config, method, collect), out, collect)
+            work.recover()
+            work.publish(run.progress, follow=follow, stop=stop)
             if finish:
-                run.finish()
-            run.clean_up()
+                work.finish()
+            work.clean_up()
         except OSError as error:
             place = error.filename or out
             msg = f"cannot go on at {place}: {error.strerror}; what was taken before is safe"
             raise InputError(msg) from error
-        run.done.warnings = collect.lines
-        return run.done
+        work.done.warnings = collect.lines
+        return work.done
 
 
 def _snapshot_method(config: Config) -> SnapshotMethod:
