@@ -74,7 +74,8 @@ def solve(
         method.suppresses_how,
         method.effort == "thorough",
     )
-    quasi = QuasiIdentifiers.of(table, sensitive_known=sensitive_known)
+    # Where sensitive values may be known, none is secret to all.
+    quasi = QuasiIdentifiers.of(table, protect={} if sensitive_known else None)
     everybody = WeightedRows.of(table, quasi)
     persons = everybody.persons
     holders = Holders(owners_of(persons.offsets), persons.values, persons.names, table.n_persons)

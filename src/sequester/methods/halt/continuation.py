@@ -14,25 +14,30 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester.engine import part
 from sequester.errors import UnattainableError
-from sequester.kernels.rows import list_symbols
+from sequester.hierarchies.labels import ROOT
+from sequester.kernels.rows import fold_rows, list_symbols
 from sequester.kernels.shares import exceeds_share
 from sequester.methods.halt import _match_kernels as kernel
 from sequester.methods.halt._local_kernels import Past
-from sequester.methods.halt.arrivals import accumulate
-from sequester.methods.halt.elimination import StepProgress
+from sequester.methods.halt.algorithm import rules_of
+from sequester.methods.halt.elimination import LatticeCosts, StepProgress
 from sequester.methods.halt.extraction import Cause, Channels, Extraction, TooMuchError, WorkBudget
-from sequester.methods.halt.histories import RowOwners
-from sequester.methods.halt.local import LocalDraft
+from sequester.methods.halt.histories import HIDDEN, QuasiIdentifiers, RowOwners, WeightedRows, read_nodes
+from sequester.methods.halt.local import LocalDraft, fold_pairs
 from sequester.methods.halt.local_rows import LocalRows
-from sequester.ragged import keep_values, offsets_of, owners_of, places_of
+from sequester.methods.prices import price_nodes
+from sequester.ragged import append_rows, gather_rows, keep_values, offsets_of, owners_of, places_of
+from sequester.release.certificate import rebuild_table
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.arrivals import Arrivals
+    from sequester.methods.halt.histories import Signature
     from sequester.methods.halt.method import KCPMethod
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Channel
@@ -43,12 +48,24 @@ MOST_PAIRS = 1 << 25
 """Pairs of items up to which those of the past are marked: some 64 MB."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class SeriesRows(LocalRows):
-    """Rows of an accumulated table: first those with something new, one per person, then all others."""
+    """The accumulated table: first the rows with something new, one per person, then all others, folded."""
 
-    starts: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    node: Signature
+    """The level of each quasi-identifier, which the first part chose."""
+    names: tuple[tuple[str, str], ...]
+    """Protected value to its attribute and label."""
+    own_events: Counts
+    """The events of the new table without attributes of known persons, which were released before."""
+    starts: Counts
     """Row with something new to its first new cell."""
+    held: Counts
+    """Protected values of such rows: row, value and first cell of its event, in the order of values."""
+    sets: tuple[Codes, Counts]
+    """Protected values of all other rows, each once, and where those of each row begin."""
+    forbidden: Counts
+    """Cells that would show a value in a column of which nothing was ever shown."""
     cuts: Counts = field(init=False)
     """Row to the cell from which it is held back; beyond all cells where it is not."""
     held_for: dict[int, Cause] = field(default_factory=dict)
@@ -56,6 +73,7 @@ class SeriesRows(LocalRows):
     _listed: list[Cause] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._share_rows()
         LocalRows.__post_init__(self)
         self.cuts = np.full(self.n_free, NOT_CUT)
         self._first_new = np.concatenate([self.starts, self.offsets[self.n_free + 1 :]])
@@ -69,6 +87,28 @@ class SeriesRows(LocalRows):
             kernel.mark_pairs(self.items, self.offsets, self._first_new, len(self.quasi), pairs)
         item_offsets = offsets_of(np.bincount(items, minlength=self.quasi.n_items))
         self.past = Past(rows, item_offsets, pairs)
+
+    def _share_rows(self) -> None:
+        """Let one row stand for new ones that are equal, where k persons or more have no protected value.
+
+        Nothing in such a row is ever rare, whatever becomes of others, and it tells nothing that is
+        protected: there is nothing to change in it.
+        """
+        offsets = self.offsets[: self.n_free + 1]
+        is_free = np.ones(self.n_free, np.bool_)
+        is_free[self.held[:, 0]] = False
+        is_free[np.searchsorted(offsets, self.forbidden, side="right") - 1] = False
+        groups, _ = fold_rows(self.items[: offsets[-1]], offsets)
+        sizes = np.bincount(groups[is_free], minlength=int(groups.max(initial=-1)) + 1)
+        members = np.flatnonzero(is_free & (sizes[groups] >= self.k))
+        _, firsts = np.unique(groups[members], return_index=True)
+        self.weights[members] = 0
+        self.weights[members[firsts]] = sizes[groups[members[firsts]]]
+        is_member = np.zeros(self.n_free, np.bool_)
+        is_member[members] = True
+        self.is_locked[: offsets[-1]] |= np.repeat(is_member, np.diff(offsets))
+        is_member[members[firsts]] = False
+        self.items[: offsets[-1]][np.repeat(is_member, np.diff(offsets))] = HIDDEN
 
     @property
     def n_free(self) -> int:
@@ -126,6 +166,102 @@ class SeriesRows(LocalRows):
         return end
 
 
+def accumulate(arrivals: Arrivals, past: Series, model: KCPPrivacy, method: KCPMethod) -> SeriesRows:
+    """Make one row of each person with something new, and fold equal ones of all others."""
+    new, suppress, stars = arrivals.table, method.suppresses_how is not None, method.counts_stars
+    trees = {name: tree.to_frame() for name, tree in new.hierarchies.items()}
+    before = rebuild_table(past.tables, past.certified, trees).histories
+    before = before.replace(hierarchies=new.hierarchies)
+    quasi = QuasiIdentifiers.of(new, before, protect=model.protect)
+    is_blank = [before.labels[column.name] == [ROOT] for column in quasi.columns]
+    node = tuple(
+        column.height if blank else max(column.height - past.depths[column.name], 0)
+        for column, blank in zip(quasi.columns, is_blank, strict=True)
+    )
+    names = tuple((name, label) for name, labels in model.protect.items() for label in labels)
+    histories = WeightedRows.of(new, quasi)
+    rules = rules_of(new, quasi, histories, suppress=suppress, stars=stars)
+    nodes = np.concatenate([read_nodes(before, quasi), histories.cells])
+    items = _read_items(nodes, quasi, node, is_blank, stars=stars)
+    places = before.persons.alias("who").to_frame().with_row_index("place")
+    found = (
+        arrivals.pseudonyms.alias("who").to_frame().join(places, on="who", how="left", maintain_order="left")
+    )
+    # Persons without a number are new.
+    numbers = found["place"].fill_null(before.n_persons).cast(pl.Int64).to_numpy()
+    is_own = np.ones(new.n_events, np.bool_)
+    if new.of_persons:
+        is_own[new.person_offsets[:-1][numbers < before.n_persons]] = False
+    own_events, own_offsets = keep_values(np.arange(new.n_events), new.person_offsets, is_own)
+    ends = np.append(before.person_offsets, before.n_events)
+    old_events, old_offsets = gather_rows(np.arange(before.n_events), ends, numbers)
+    events, offsets = append_rows(old_events, old_offsets, before.n_events + own_events, own_offsets)
+    n_columns, owners, is_new = len(quasi), owners_of(offsets), events >= before.n_events
+    is_locked = ~(is_new[:, None] & suppress & rules.is_allowed[quasi.firsts + np.maximum(nodes[events], 0)])
+    is_locked[:, is_blank] = True
+    is_forbidden = is_new & (nodes[events][:, is_blank] == HIDDEN).any(axis=1)
+    held = [np.empty((0, 3), np.int64)]
+    numbered = (each.sequences.number_values(names, model.columns) for each in (before, new))
+    for codes in map(np.concatenate, zip(*numbered, strict=True)):
+        at = np.flatnonzero(codes[events] >= 0)
+        held.append(np.column_stack([owners[at], codes[events[at]], at * n_columns]))
+    together = np.concatenate(held)
+    is_closed = np.ones(before.n_persons + 1, np.bool_)
+    is_closed[numbers] = False
+    closed, closed_offsets, n_persons, sets = _fold(
+        items[: before.n_events].reshape(-1),
+        before.person_offsets * n_columns,
+        before.sequences.values_of_persons(names, model.columns),
+        np.flatnonzero(is_closed[:-1]),
+    )
+    return SeriesRows(
+        quasi=quasi,
+        items=np.concatenate([items[events].reshape(-1), closed]),
+        offsets=np.concatenate([offsets * n_columns, offsets[-1] * n_columns + closed_offsets[1:]]),
+        weights=np.concatenate([np.ones(new.n_persons, np.int64), n_persons]),
+        is_locked=np.concatenate([is_locked.reshape(-1), np.ones(len(closed), np.bool_)]),
+        prices=LatticeCosts(histories, quasi, *price_nodes(new)).prices(node),
+        stars=stars,
+        k=method.k,
+        p=method.p,
+        work=WorkBudget(),
+        node=node,
+        names=names,
+        own_events=own_events,
+        starts=n_columns * (offsets[:-1] + np.diff(old_offsets)),
+        held=together[np.lexsort((together[:, 2], together[:, 0], together[:, 1]))],
+        sets=sets,
+        forbidden=n_columns * np.flatnonzero(is_forbidden),
+    )
+
+
+def _read_items(
+    nodes: Codes, quasi: QuasiIdentifiers, node: Signature, is_blank: list[bool], *, stars: bool
+) -> Codes:
+    """Return what cells show at the levels of a series; nothing in columns of which nothing was shown."""
+    items = np.full(nodes.shape, HIDDEN, np.int32)
+    for q, (column, level) in enumerate(zip(quasi.columns, node, strict=True)):
+        if not is_blank[q]:
+            shown = column.shown_at(level)
+            # A star of an earlier part stands at the root.
+            shown[0] = column.star
+            shown = np.where((shown == column.star) & (not stars), HIDDEN, column.first + shown)
+            items[:, q] = np.where(nodes[:, q] >= 0, shown[nodes[:, q]], HIDDEN)
+    return items
+
+
+def _fold(
+    items: Codes, item_offsets: Counts, values: tuple[Codes, Counts], persons: Counts
+) -> tuple[Codes, Counts, Counts, tuple[Codes, Counts]]:
+    """Fold equal ones of some persons: cells, where rows begin, persons of each, and protected values."""
+    cells, offsets = gather_rows(items, item_offsets, persons)
+    sets, set_offsets = gather_rows(*values, persons)
+    groups, firsts = fold_pairs(fold_rows(cells, offsets)[0], fold_rows(sets, set_offsets)[0])
+    folded, folded_offsets = gather_rows(cells, offsets, firsts)
+    n_persons = np.bincount(groups, minlength=len(firsts)).astype(np.int64)
+    return folded, folded_offsets, n_persons, gather_rows(sets, set_offsets, firsts)
+
+
 PHASE = "holding back events"
 
 
@@ -154,24 +290,11 @@ class Continuation:
     ) -> None:
         """Lay new events behind those that were released."""
         self._new, self.thresholds, self._engine = arrivals.table, method.thresholds(), engine
-        self._suppress, stars = method.suppresses_how is not None, method.counts_stars
-        table = accumulate(arrivals, past, model, suppress=self._suppress, stars=stars).shared(method.k)
-        self._table, self.quasi, self.node = table, table.levels.quasi, table.levels.node
-        self.rows = SeriesRows(
-            quasi=self.quasi,
-            items=table.items,
-            offsets=table.offsets,
-            weights=table.weights,
-            is_locked=table.is_locked,
-            prices=table.prices,
-            stars=stars,
-            k=method.k,
-            p=method.p,
-            work=WorkBudget(),
-            starts=table.starts,
-        )
+        self._suppress = method.suppresses_how is not None
+        self.rows = accumulate(arrivals, past, model, method)
+        self.quasi = self.rows.quasi
         # New persons count only as long as something of them is shown.
-        self._is_entering = self._table.starts == self.rows.offsets[: self.rows.n_free]
+        self._is_entering = self.rows.starts == self.rows.offsets[: self.rows.n_free]
         self._weights = self.rows.weights[: self.rows.n_free].copy()
 
     def solve(self, progress: Progress) -> ContinuedDraft:
@@ -202,7 +325,7 @@ class Continuation:
     def _cut_forbidden(self) -> None:
         """Hold back what would show a value in a column of which nothing was ever shown."""
         rows = self.rows
-        for place in self._table.forbidden.tolist():
+        for place in rows.forbidden.tolist():
             row = int(np.searchsorted(rows.offsets, place, side="right")) - 1
             if place < rows.cuts[row]:
                 rows.cut(row, place, Cause((), 0, 1))
@@ -216,23 +339,23 @@ class Continuation:
     def _find_channels(self, progress: Progress) -> list[Cause]:
         """List what tells a protected value too surely, the least knowledge first."""
         rows, thresholds = self.rows, self.thresholds
-        held = self._table.held[self._table.held[:, 2] < rows.cuts[self._table.held[:, 0]]]
+        held = rows.held[rows.held[:, 2] < rows.cuts[rows.held[:, 0]]]
         pairs = np.unique(held[:, :2], axis=0)
-        codes, code_offsets = self._table.sets
+        codes, code_offsets = rows.sets
         # Open rows come before all others.
         holders = np.concatenate([pairs[:, 0], rows.n_free + owners_of(code_offsets)])
         values = np.concatenate([pairs[:, 1], codes.astype(np.int64)])
         offsets = np.searchsorted(holders, np.arange(len(rows.weights) + 1)).astype(np.int64)
-        persons = RowOwners.alike(rows.weights, self._table.names, offsets, values.astype(np.int32))
+        persons = RowOwners.alike(rows.weights, rows.names, offsets, values.astype(np.int32))
         totals, n_persons = persons.totals, int(rows.weights.sum())
         found = [
-            Cause((), 0, n_persons, value, int(totals[value]), self._table.names)
+            Cause((), 0, n_persons, value, int(totals[value]), rows.names)
             for value in np.flatnonzero(exceeds_share(totals, thresholds.c, n_persons)).tolist()
         ]
         persons = persons.without_harmless(thresholds.k, thresholds.c)
         if found or not (len(persons.values) or self.quasi.has_secrets):
             return found
-        histories, node = rows.histories(self.node, persons, (True,) * len(self.quasi))
+        histories, node = rows.histories(self.rows.node, persons, (True,) * len(self.quasi))
         extraction = Extraction(histories.fold(), self.quasi, thresholds, self._engine)
         channels = Channels.join(extraction.mine(node, progress=progress))
         return [channels.cause(row) for row in range(len(channels))]
@@ -243,7 +366,7 @@ class Continuation:
         Somebody who showed both before cannot be changed, and there are too few of them to break the promise.
         """
         rows, c = self.rows, self.thresholds.c
-        held = self._table.held[self._table.held[:, 1] == cause.value]
+        held = rows.held[rows.held[:, 1] == cause.value]
         held = held[held[:, 2] < rows.cuts[held[:, 0]]]
         holders, firsts = np.unique(held[:, 0], return_index=True)
         value_at = held[firsts, 2]
@@ -257,10 +380,10 @@ class Continuation:
             return
         is_here = shows[holders]
         holders, value_at = holders[is_here], value_at[is_here]
-        codes, code_offsets = self._table.sets
+        codes, code_offsets = rows.sets
         closed = rows.n_free + owners_of(code_offsets)[codes == cause.value]
         n_high = int(rows.weights[closed[shows[closed]]].sum()) + len(holders)
-        first_new = self._table.starts[holders]
+        first_new = rows.starts[holders]
         in_past = np.ones(len(holders), np.bool_)
         if cause.items:
             in_past = rows.matches(cause, holders, first_new)
@@ -291,10 +414,10 @@ class Continuation:
     def _draft(self) -> ContinuedDraft:
         """Return what of the new table is released, and why the rest is not."""
         rows, new, n_columns = self.rows, self._new, len(self.quasi)
-        own_events = self._table.own_events
+        own_events = rows.own_events
         owners = owners_of(new.person_offsets)[own_events]
         n_fresh = np.bincount(owners, minlength=new.n_persons)
-        places = self._table.starts[owners] + places_of(offsets_of(n_fresh)) * n_columns
+        places = rows.starts[owners] + places_of(offsets_of(n_fresh)) * n_columns
         is_kept = places < rows.cuts[owners]
         causes = np.full((new.n_events, n_columns), -1, np.int32)
         causes[own_events[is_kept]] = rows.cause_of[places[is_kept][:, None] + np.arange(n_columns)]
@@ -303,7 +426,7 @@ class Continuation:
         n_kept = np.where(n_own > 0, n_own + np.diff(new.person_offsets) - n_fresh, 0)
         is_released = places_of(new.person_offsets) < n_kept[owners_of(new.person_offsets)]
         return ContinuedDraft(
-            node=self.node,
+            node=self.rows.node,
             rows=rows,
             row_of_person=np.arange(new.n_persons),
             loss=0.0,

@@ -14,7 +14,7 @@ from sequester.privacy.g_sequences import secret_nodes
 from sequester.ragged import gather_rows, owners_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
@@ -120,12 +120,18 @@ class QuasiIdentifiers:
     """One by one."""
 
     @classmethod
-    def of(cls, table: EventTable, *, sensitive_known: bool = False) -> QuasiIdentifiers:
-        """Number the items of a table's quasi-identifiers; with `sensitive_known`, none is secret to all."""
-        columns, first, protected = [], 0, {} if sensitive_known else table.protected_nodes
+    def of(
+        cls, table: EventTable, *others: EventTable, protect: Mapping[str, Collection[str]] | None = None
+    ) -> QuasiIdentifiers:
+        """Number the items of the quasi-identifiers of one table or of several.
+
+        A node is secret only if it is so in all tables; those of the first are protected unless told.
+        """
+        columns, first, protect = [], 0, table.protected_nodes if protect is None else protect
         for name in table.schema.quasi:
             tree = table.hierarchies[name]
-            is_secret = np.append(secret_nodes(table, name, protected), False)
+            secrets = [secret_nodes(each, name, protect) for each in (table, *others)]
+            is_secret = np.append(np.logical_and.reduce(secrets), False)
             columns.append(QuasiIdentifier(name, tree, first, is_secret))
             first += len(tree) + 1
         return cls(tuple(columns))

@@ -90,7 +90,7 @@ class LocalElimination(NodePricing[LocalDraft]):
         self._is_harmless = not len(harmful.values)
         sets, _ = kernels.rows.fold_rows(harmful.values, harmful.offsets)
         cells, _ = kernels.rows.fold_rows(histories.cells.reshape(-1), histories.offsets * len(quasi))
-        self._base_of_person, firsts = _fold_pairs(cells, sets)
+        self._base_of_person, firsts = fold_pairs(cells, sets)
         self._base = replace(histories, persons=harmful).take(firsts)
         self._set_of_base = sets[firsts]
         self._weights = np.bincount(self._base_of_person, minlength=len(firsts)).astype(np.int64)
@@ -196,7 +196,7 @@ class LocalElimination(NodePricing[LocalDraft]):
                 items[:, place] = np.where(own >= 0, column.first + column.star, HIDDEN)
             is_locked[:, place] = (own >= 0) & ~rules.is_allowed[column.first + own]
         codes = np.where(is_locked, items + quasi.n_items, items).reshape(-1)
-        groups, firsts = _fold_pairs(
+        groups, firsts = fold_pairs(
             kernels.rows.fold_rows(codes, base.offsets * n_columns)[0], self._set_of_base
         )
         weights = np.bincount(groups, self._weights, minlength=len(firsts)).astype(np.int64)
@@ -276,7 +276,7 @@ def _break_channel(rows: LocalRows, cause: Cause, has: Mask, thresholds: Thresho
     return None
 
 
-def _fold_pairs(first: Codes, second: Codes) -> tuple[Counts, Counts]:
+def fold_pairs(first: Codes, second: Codes) -> tuple[Counts, Counts]:
     """Number the different pairs, and return the first place of each."""
     keys = first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
     _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
