@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from oracles import mutual_information as oracles
 from sequester.data.sequences import Sequences
+from sequester.engine import LocalEngine
 from sequester.errors import InputError, ParameterError
 from sequester.privacy.mutual_information import (
     Leak,
@@ -71,6 +74,19 @@ def test_exact_leakage_is_the_mutual_information_of_all_outcomes(case, sensitive
             assert by_pattern[told][:, person] == pytest.approx(
                 [expected[each] for each in found.patterns], abs=1e-12
             )
+
+
+@given(releases(), patterns, windows)
+def test_one_shard_equals_many(case, sensitive, window):
+    originals, released = (Sequences.from_rows(each) for each in case)
+    one, many = (
+        measure_leakage(released, originals, sensitive, window=window, engine=LocalEngine(shards=shards))
+        for shards in (1, 3)
+    )
+    assert one.patterns == many.patterns
+    for each in fields(one):
+        if each.name != "patterns":
+            np.testing.assert_array_equal(getattr(one, each.name), getattr(many, each.name))
 
 
 def told(released, originals, sensitive, window):
@@ -281,7 +297,7 @@ def test_the_claim_tells_everything_but_the_patterns():
         "measure": "exact",
     }
     assert model.in_words() == MutualInformationPrivacy(sensitive={("x", "y")}, window=3).in_words()
-    assert "50% of what" in model.in_words()
+    assert "50 % of what" in model.in_words()
     assert model.needs_original
     assert model.about(symbol_table(["ab"])) == model
     bits = MutualInformationPrivacy(max_leakage_bits=0.25, worst_case=True, measure="paper")

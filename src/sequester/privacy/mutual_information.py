@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import product
 from math import comb
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from sequester._validation import as_patterns, is_number, one_of, true_or_false, within
+from sequester.engine import LocalEngine
 from sequester.errors import InputError, ParameterError
 from sequester.kernels.compiler import njit
 from sequester.kernels.rows import frozen
@@ -195,7 +196,12 @@ def _count_fitting(
 
 
 def measure_leakage(
-    released: Sequences, original: Sequences, patterns: Sequence[tuple[str, ...]], *, window: int
+    released: Sequences,
+    original: Sequences,
+    patterns: Sequence[tuple[str, ...]],
+    *,
+    window: int,
+    engine: Engine | None = None,
 ) -> Leakage:
     """Compare a release with its original, place by place.
 
@@ -220,10 +226,28 @@ def measure_leakage(
     >>> [round(float(found.by_length(measure)[1][0, 0]), 3) for measure in ("paper", "exact")]
     [0.137, 0.469]
     """
-    offsets = original.person_offsets
-    if not np.array_equal(offsets, released.person_offsets):
+    if not np.array_equal(original.person_offsets, released.person_offsets):
         msg = "release and original must have the same persons with the same number of events each"
         raise InputError(msg)
+    engine = engine or LocalEngine()
+    parts = engine.split(original.n_persons) or [range(0)]
+    found = [*engine.map(_measure_part, parts, shared=(released, original, patterns, window))]
+    cells = {
+        each.name: np.concatenate([getattr(one, each.name) for one in found], axis=1)
+        for each in fields(Leakage)
+        if each.name != "patterns"
+    }
+    return Leakage(patterns=found[0].patterns, **cells)
+
+
+def _measure_part(
+    persons: range, shared: tuple[Sequences, Sequences, Sequence[tuple[str, ...]], int]
+) -> Leakage:
+    """Compare what was released of some persons with their originals."""
+    released, original, patterns, window = shared
+    taken = np.arange(persons.start, persons.stop)
+    released, original = released.take(taken), original.take(taken)
+    offsets = original.person_offsets
     before, after, before_book = original.codes, released.codes, original.codebook
     ordered = sorted(set(patterns), key=lambda pattern: (len(pattern), pattern))
     lengths = sorted({len(pattern) for pattern in ordered})
@@ -314,7 +338,8 @@ def _images(
                     images_of[code] = np.unique(after[before == code]).tolist()
             for image in product(*(images_of[code] for code in codes.tolist())):
                 found.setdefault(image, []).append(row)
-    return found
+    # One order, whoever else is counted: sums are the same to the last digit.
+    return dict(sorted(found.items()))
 
 
 def _rest(alike: Counts, hits: Counts, n_tuples: Counts) -> Bits:
@@ -446,10 +471,16 @@ class MutualInformationPrivacy:
         """Return the promise, which takes nothing from a table."""
         return self
 
-    def leakage(self, released: SequenceData, original: SequenceData) -> Leakage:
-        """Count what the release tells of every pattern and person, by both measures."""
+    def leakage(
+        self, released: SequenceData, original: SequenceData, *, engine: Engine | None = None
+    ) -> Leakage:
+        """Count what the release reveals about every pattern and person, by both measures."""
         return measure_leakage(
-            sequences_of(released), sequences_of(original), tuple(self.sensitive), window=self.window
+            sequences_of(released),
+            sequences_of(original),
+            tuple(self.sensitive),
+            window=self.window,
+            engine=engine,
         )
 
     def bounds(self, found: Leakage) -> tuple[Counts, Bits, Bits, Bits]:
@@ -484,14 +515,13 @@ class MutualInformationPrivacy:
         Verdict
             Whether the promise holds, the best level that holds, and witnesses where it does not.
         """
-        del engine
         if original is None:
             msg = "MutualInformationPrivacy compares with the original, and none was given"
             raise InputError(msg)
         misfit = _misfit(released, original)
         if misfit is not None:
             return Verdict(holds=False, achieved={}, witnesses=(misfit,), violations=1)
-        return self.judge(self.leakage(released, original), _names(original))
+        return self.judge(self.leakage(released, original, engine=engine), _names(original))
 
     def judge(self, found: Leakage, names: Sequence[str]) -> Verdict:
         """Hold what was counted against the bounds; `names` are the persons."""
