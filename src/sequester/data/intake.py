@@ -18,7 +18,7 @@ from sequester.data.ordering import (
     sort_events,
     warn_of_text_order,
 )
-from sequester.data.persons import LEFT_OUT
+from sequester.data.persons import LEFT_OUT, invalid_rows
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import Problem, ReadSummary
 from sequester.data.roles import bind, check_roles, find_protected, read_labels, refuse_patterns, roles_of
@@ -347,12 +347,7 @@ def _gaps_as_null(values: pl.Series) -> pl.Series:
 def _invalid(
     schema: Schema, column: str, rule: str, where: Mask, rows: RowNumbers | None = None
 ) -> list[Problem]:
-    if not where.any():
-        return []
-    if schema.invalid == "drop":
-        what = f"column {quoted(column)}: {rule}{LEFT_OUT}"
-        return [Problem.at(what, column, where, rows, severity="warning")]
-    return [Problem.at(f"column {quoted(column)}: {rule}", column, where, rows)]
+    return invalid_rows(schema, f"column {quoted(column)}: {rule}", column, where, rows)
 
 
 def _arrange(

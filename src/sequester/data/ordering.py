@@ -154,20 +154,8 @@ def first_events(offsets: Offsets) -> Mask:
     return first
 
 
-def count_events(offsets: Offsets) -> pl.Series:
-    """Return, for each event, the number of events of its person.
-
-    Examples
-    --------
-    >>> count_events(np.array([0, 2, 3])).to_list()
-    ['2', '2', '1']
-    """
-    lengths = np.diff(offsets)
-    return pl.Series(np.repeat(lengths, lengths)).cast(pl.String)
-
-
-def derive(kind: Derivation, offsets: Offsets, times: pl.Series) -> pl.Series:
-    """Return the texts of one derived column; events are sorted by person and time.
+def derive(kind: Derivation, offsets: Offsets, times: pl.Series | None) -> pl.Series | None:
+    """Return the texts of one derived column, None without the times it needs; events are sorted.
 
     Months are 1 to 12, quarters 1 to 4, weekdays 1 (Monday) to 7. Days are calendar days, in UTC where times
     have offsets. The first event of a person has no previous one: missing.
@@ -177,6 +165,8 @@ def derive(kind: Derivation, offsets: Offsets, times: pl.Series) -> pl.Series:
     >>> import datetime as dt
     >>> times = pl.Series([dt.datetime(2010, 1, 31, 23), dt.datetime(2010, 2, 1, 1), dt.datetime(2011, 5, 1)])
     >>> offsets = np.array([0, 3])
+    >>> derive("event_count", np.array([0, 2, 3]), None).to_list()
+    ['2', '2', '1']
     >>> derive("quarter", offsets, times).to_list()
     ['1', '1', '2']
     >>> derive("days_since_previous", offsets, times).to_list()
@@ -185,7 +175,10 @@ def derive(kind: Derivation, offsets: Offsets, times: pl.Series) -> pl.Series:
     ['0', '1', '0']
     """
     if kind == "event_count":
-        return count_events(offsets)
+        lengths = np.diff(offsets)
+        return pl.Series(np.repeat(lengths, lengths)).cast(pl.String)
+    if times is None:
+        return None
     if kind in ("year", "month", "quarter", "weekday"):
         part: pl.Series = getattr(times.dt, kind)()
         return part.cast(pl.String)
@@ -254,9 +247,6 @@ def derive_columns(
     schema: Schema, offsets: Offsets, times: pl.Series | None, *, taken: list[str]
 ) -> list[pl.Series]:
     """Return the derived columns that the schema asks for."""
-    new = []
-    for name, kind in schema.derive.items():
-        if name in taken or (times is None and kind != "event_count"):
-            continue
-        new.append((count_events(offsets) if times is None else derive(kind, offsets, times)).alias(name))
-    return new
+    kinds = {name: kind for name, kind in schema.derive.items() if name not in taken}
+    made = {name: derive(kind, offsets, times) for name, kind in kinds.items()}
+    return [column.alias(name) for name, column in made.items() if column is not None]

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
 
-FIRST_COUNTS = "; the first row of each person counts"
-"""How a problem ends whose rows were left out, and their persons were not."""
 LEFT_OUT = "; dropped"
 """How a problem ends whose rows were left out."""
 _DENSE = 8
 """Numbers per key among which keys are looked up."""
-_REMEDIES = {
-    FIRST_COUNTS: '; invalid = "drop" takes the first row of each person',
-    LEFT_OUT: '; invalid = "drop" leaves such rows out',
-}
-"""How the same problem ends where it is an error."""
+DROPPED = (LEFT_OUT, '; invalid = "drop" leaves such rows out')
+"""How the same problem ends as a warning, and as an error."""
+_FIRST_ROW = (
+    "; the first row of each person counts",
+    '; invalid = "drop" takes the first row of each person',
+)
+"""The same, where rows were left out, and their persons were not."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -123,17 +123,11 @@ def split_constant(
     if schema.person not in source.columns:
         return source, persons
     key = as_text(source[schema.person]).alias("key")
-    taken = pl.DataFrame({"key": key}).with_columns(as_text(source[name]) for name in columns)
-    firsts = np.flatnonzero((key.is_first_distinct() & key.is_not_null()).to_numpy())
-    _, place = np.unique(key.fill_null("").to_numpy(), return_inverse=True)
-    first_of = np.zeros(int(place.max(initial=0)) + 1, np.int64)
-    first_of[place[firsts]] = firsts
-    for column in (*own.attributes, *own.keep):
-        changed = taken[column].ne_missing(taken[column].gather(first_of[place])) & key.is_not_null()
-        if changed.any():
-            what = f"column {quoted(column)} is an attribute of persons, and changes within a person"
-            problems.append(invalid_rows(what, column, changed.to_numpy(), None, schema, FIRST_COUNTS))
+    for column, changed in _find_changes(source, key, (*own.attributes, *own.keep)).items():
+        what = f"column {quoted(column)} is an attribute of persons, and changes within a person"
+        problems += invalid_rows(schema, what, column, changed.to_numpy(), ends=_FIRST_ROW)
     refuse_persons(problems)
+    firsts = np.flatnonzero((key.is_first_distinct() & key.is_not_null()).to_numpy())
     given = {name: getattr(own, name) for name in ("quasi", "sensitive", "keep", "drop")}
     frame = source.select(schema.person, *columns)[firsts]
     return source.drop(columns), Persons(frame, person=schema.person, rows=firsts + 1, **given)
@@ -165,9 +159,8 @@ def read_persons(
     if key.dtype == pl.String and not schema.released:
         key = settle_keys(pl.DataFrame({name: key}), Schema(person=name, alike=schema.alike), found)[name]
     is_gap = key.is_null().to_numpy()
-    if is_gap.any():
-        what = f"column {quoted(name)}: person is missing"
-        found.append(invalid_rows(what, name, is_gap, rows, schema, LEFT_OUT))
+    what = f"column {quoted(name)}: person is missing"
+    found += invalid_rows(schema, what, name, is_gap, rows, ends=DROPPED)
     if not is_gap.any() and key.n_unique() == len(key):
         refuse_persons(found)
         problems += found
@@ -239,12 +232,22 @@ def match_persons(
 
 
 def invalid_rows(
-    what: str, column: str, where: Mask, rows: RowNumbers | None, schema: Schema, outcome: str
-) -> Problem:
-    """Return the problem of rows that `invalid` decides about: an error, or a warning with its outcome."""
+    schema: Schema,
+    what: str,
+    column: str,
+    where: Mask,
+    rows: RowNumbers | None = None,
+    ends: tuple[str, str] = (LEFT_OUT, ""),
+) -> list[Problem]:
+    """Return the problem of rows that `invalid` decides about, if there are any.
+
+    It is a warning where they are left out, and otherwise an error; each has its own end.
+    """
+    if not where.any():
+        return []
     if schema.invalid == "drop":
-        return Problem.at(f"{what}{outcome}", column, where, rows, severity="warning")
-    return Problem.at(f"{what}{_REMEDIES[outcome]}", column, where, rows)
+        return [Problem.at(f"{what}{ends[0]}", column, where, rows, severity="warning")]
+    return [Problem.at(f"{what}{ends[1]}", column, where, rows)]
 
 
 def _differing_kinds(in_events: pl.Series, in_persons: pl.Series, name: str) -> list[Problem]:
@@ -259,28 +262,28 @@ def _differing_kinds(in_events: pl.Series, in_persons: pl.Series, name: str) -> 
     return [Problem(what, name)]
 
 
+def _find_changes(frame: pl.DataFrame, key: pl.Series, columns: Sequence[str]) -> dict[str, pl.Series]:
+    """Return the columns that change within a person, and mark rows unlike the first one of their person."""
+    rows = pl.DataFrame({"key": key}).with_row_index("row")
+    first = rows.select(pl.col("row").first().over("key")).to_series()
+    texts = [as_text(frame[name]) for name in columns]
+    changed = {text.name: text.ne_missing(text.gather(first)) & key.is_not_null() for text in texts}
+    return {name: where for name, where in changed.items() if where.any()}
+
+
 def _find_repeats(
     frame: pl.DataFrame, key: pl.Series, own: Schema, schema: Schema, name: str
 ) -> list[Problem]:
     """Find persons with several rows, apart by whether these are alike."""
-    columns = [*own.attributes, *own.keep]
-    taken = pl.DataFrame({"key": key}).with_columns(as_text(frame[each]) for each in columns)
+    moved = _find_changes(frame, key, (*own.attributes, *own.keep))
+    several = f"column {quoted(name)}: a person has several rows"
     is_repeated = key.is_duplicated() & key.is_not_null()
-    is_alike = taken.is_duplicated()
-    counts = taken.group_by("key", maintain_order=True).agg(pl.struct(pl.all()).n_unique().alias("n"))
-    changing = counts.filter(pl.col("n") > 1)["key"]
-    changes = key.is_in(changing.implode()) & key.is_not_null()
-    problems = []
-    if changes.any():
-        moved = [
-            each
-            for each in columns
-            if (taken.filter(changes).group_by("key").agg(pl.col(each).n_unique())[each] > 1).any()
-        ]
-        what = f"column {quoted(name)}: a person has several rows, and {listed(moved)} changes between them"
-        problems.append(invalid_rows(what, name, changes.to_numpy(), None, schema, FIRST_COUNTS))
-    same = (is_repeated & is_alike & ~changes).to_numpy()
-    if same.any():
-        what = f"column {quoted(name)}: a person has several rows, which are alike"
-        problems.append(invalid_rows(what, name, same, None, schema, FIRST_COUNTS))
-    return problems
+    changing = pl.concat([key.filter(where) for where in moved.values()]) if moved else key.clear()
+    changes = is_repeated & key.is_in(changing.implode())
+    what = f"{several}, and {listed(list(moved))} changes between them"
+    return [
+        *invalid_rows(schema, what, name, changes.to_numpy(), ends=_FIRST_ROW),
+        *invalid_rows(
+            schema, f"{several}, which are alike", name, (is_repeated & ~changes).to_numpy(), ends=_FIRST_ROW
+        ),
+    ]

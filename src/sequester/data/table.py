@@ -14,7 +14,7 @@ from sequester._repr import Card, CardRepr
 from sequester.data.intake import prepare
 from sequester.data.ordering import first_events
 from sequester.data.persons import (
-    LEFT_OUT,
+    DROPPED,
     Persons,
     invalid_rows,
     match_persons,
@@ -529,17 +529,16 @@ def _with_persons(
         lengths = np.diff(table.person_offsets)
         what = f"column {quoted(schema.person)}: the person has no row in the table of persons"
         of_events = np.repeat(is_unknown, lengths)
-        problem = invalid_rows(what, schema.person, of_events, table.rows, schema, LEFT_OUT)
-        problems.append(problem)
+        problems += invalid_rows(schema, what, schema.person, of_events, table.rows, ends=DROPPED)
         refuse_persons(problems)
-        reading = table.reading
+        reading, n_unknown = table.reading, int(of_events.sum())
         table = table.take(~is_unknown).replace(
             reading=replace(
                 reading,
-                dropped=reading.dropped + problem.count,
-                reasons={**reading.reasons, what: problem.count},
+                dropped=reading.dropped + n_unknown,
+                reasons={**reading.reasons, what: n_unknown},
                 persons_left_out=reading.persons_left_out + int(is_unknown.sum()),
-                events=reading.events - problem.count,
+                events=reading.events - n_unknown,
             )
         )
         of_person = of_person.drop_nulls()
