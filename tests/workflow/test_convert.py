@@ -237,6 +237,7 @@ def test_sequences_of_a_configuration_need_no_roles(tmp_path):
         "path": str(tmp_path / "out.csv"),
         "format": "csv",
         "rows": 3,
+        "persons": None,
         "lost": ["types are left out, everything is text: 'person' (Int64), 'order' (Int64)"],
     }
 

@@ -61,8 +61,12 @@ def test_everything_about_a_small_table(visits):
     found = sq.inspect(visits)
     shape = found.shape
     assert (shape.persons, shape.events, shape.alphabet) == (3, 5, 2 + 4 + 3 + 3)
-    assert (shape.per_person.least, shape.per_person.median, shape.per_person.most) == (1, 2, 2)
-    assert (shape.gaps.least, shape.gaps.most) == (0, 30)
+    assert (shape.events_per_person.least, shape.events_per_person.median, shape.events_per_person.most) == (
+        1,
+        2,
+        2,
+    )
+    assert (shape.days_between_events.least, shape.days_between_events.most) == (0, 30)
     columns = {each.name: each for each in shape.columns}
     assert (columns["job"].labels, columns["job"].missing, columns["job"].role) == (2, 1, "quasi")
     assert columns["in"].role == "time and quasi"
@@ -265,7 +269,7 @@ def test_patterns_of_quasi_identifiers_are_refused(visits):
 def test_empty_table_has_nothing_to_give_away():
     frame = pl.DataFrame(schema={"user": pl.String, "n": pl.Int64, "page": pl.String})
     found = sq.inspect(sq.EventTable(frame, sq.Schema("user", "n", symbol="page")))
-    assert (found.shape.persons, found.shape.per_person) == (0, None)
+    assert (found.shape.persons, found.shape.events_per_person) == (0, None)
     assert all(each.below_10.value == 0 for each in found.exposures)
     assert "  Events per person: nobody has any." in repr(found).splitlines()
 

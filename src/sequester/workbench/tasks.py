@@ -267,25 +267,16 @@ def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
         # The renderer has no names for links.
         name = escape(f"Look at {mark.series} {mark.label}")
         drawing = drawing.replace(f'href="{mark.link}"', f'href="{mark.link}" aria-label="{name}"')
-    candidates = []
-    for place, each in enumerate(found.tried):
-        risk, score = found.risk(place), found.score(place)
-        candidates.append(
-            {
-                "key": keys[place],
-                "label": each.label,
-                "method": each.method,
-                "parameters": each.parameters,
-                "holds": each.holds,
-                "reason": each.reason,
-                "risk": None if risk is None else risk.value,
-                "score": None if score is None else score.value,
-                "lost": each.lost_share,
-                "release": each.release,
-                "is_recommended": place == found.recommended,
-                "is_on_frontier": place in found.frontier,
-            }
-        )
+    candidates = [
+        {
+            **candidate,
+            "key": key,
+            "score": None if (score := found.score(place)) is None else score.value,
+            "is_recommended": place == found.recommended,
+            "is_on_frontier": place in found.frontier,
+        }
+        for place, (key, candidate) in enumerate(zip(keys, found.to_json()["candidates"], strict=True))
+    ]
     return {
         "drawing": drawing,
         "measure": found.measure.replace("_", " "),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 import tempfile
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sequester._repr import Document
 from sequester.data.ordering import first_events, order_keys, repeats
 from sequester.data.schema import ALL, ROW, Schema
 from sequester.data.sequences import SYMBOL
@@ -411,7 +412,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
+class Converted(Document):
     """A file in its new format."""
 
     path: Path
@@ -424,12 +425,6 @@ class Converted:
     """The table of persons beside it, where the input is clinical data."""
     lost: tuple[str, ...]
     """What the new format cannot hold, or the old one had beside its events."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document that ``convert --json`` prints."""
-        document = asdict(self) | {"path": str(self.path), "lost": list(self.lost)}
-        persons = document.pop("persons")
-        return document if persons is None else document | {"persons": str(persons)}
 
 
 def convert(

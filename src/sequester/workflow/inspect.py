@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sequester._repr import shown
+from sequester._repr import Document, json_fields, shown
 from sequester._validation import at_least
 from sequester.attacks import expose, expose_attributes
 from sequester.attacks.exposure import EXACT, TARGETS
@@ -47,7 +47,7 @@ _MICROSECONDS = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quartiles:
+class Quartiles(Document):
     """How numbers are spread; a quantile is the smallest number that so many do not exceed.
 
     Examples
@@ -80,7 +80,7 @@ class Quartiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnShape:
+class ColumnShape(Document):
     """A column, what it is for, and how full it is."""
 
     name: str
@@ -94,7 +94,7 @@ class ColumnShape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(Document):
     """How many persons and events there are, and how they are spread."""
 
     persons: int
@@ -103,11 +103,11 @@ class Shape:
     """Number of trips; None where every person has one sequence."""
     events: int
     """Number of events."""
-    per_person: Quartiles | None
+    events_per_person: Quartiles | None
     """Events of a person; None without persons."""
-    per_trip: Quartiles | None
+    events_per_trip: Quartiles | None
     """Events of a trip; None without trips."""
-    gaps: Quartiles | None
+    days_between_events: Quartiles | None
     """Days from an event to the next one of the person, or of the trip; None without any."""
     alphabet: int
     """Different items: values of the symbol, or of all quasi-identifiers together."""
@@ -126,7 +126,7 @@ class Shape:
         >>> at = ["2024-05-01", "2024-05-04", "2024-05-01"]
         >>> frame = pl.DataFrame({"user": ["a", "a", "b"], "at": at, "page": ["x", None, "x"]})
         >>> shape = Shape.of(EventTable(frame, Schema(person="user", time="at", symbol="page")))
-        >>> shape.persons, shape.events, shape.alphabet, shape.gaps.median
+        >>> shape.persons, shape.events, shape.alphabet, shape.days_between_events.median
         (2, 3, 2, 3.0)
         >>> shape.columns[-1]
         ColumnShape(name='page', role='symbol', labels=1, missing=1)
@@ -137,22 +137,12 @@ class Shape:
             persons=table.n_owners,
             trips=None if table.owners is None else table.n_persons,
             events=table.n_events,
-            per_person=Quartiles.of(np.diff(table.joined().person_offsets)),
-            per_trip=None if table.owners is None else Quartiles.of(np.diff(table.person_offsets)),
-            gaps=None if table.times is None else Quartiles.of(_gaps(table)),
+            events_per_person=Quartiles.of(np.diff(table.joined().person_offsets)),
+            events_per_trip=None if table.owners is None else Quartiles.of(np.diff(table.person_offsets)),
+            days_between_events=None if table.times is None else Quartiles.of(_gaps(table)),
             alphabet=sum(len(whole.labels[name]) for name in items),
             columns=(*_columns(table), *(() if own is None else _columns(own, " of persons"))),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document that ``inspect --json`` prints."""
-        return {
-            "events_per_person": None if self.per_person is None else asdict(self.per_person),
-            **({} if self.per_trip is None else {"events_per_trip": asdict(self.per_trip)}),
-            "days_between_events": None if self.gaps is None else asdict(self.gaps),
-            "alphabet": self.alphabet,
-            "columns": list(map(asdict, self.columns)),
-        }
 
 
 def _gaps(table: EventTable) -> npt.NDArray[np.float64]:
@@ -523,16 +513,7 @@ class Inspection:
             **({} if self.shape.trips is None else {"trips": self.shape.trips}),
             "events": self.shape.events,
             "reading": None if self.reading is None else self.reading.to_json(),
-            "problems": [
-                {
-                    "what": each.what,
-                    "count": each.count,
-                    "rows": list(each.rows),
-                    "column": each.column,
-                    "severity": each.severity,
-                }
-                for each in self.problems
-            ],
+            "problems": list(map(json_fields, self.problems)),
             "dependent": [list(each.columns) for each in self.dependent],
             "risk": [each.to_json() for each in self.exposures],
             "by_attribute": [each.to_json() for each in self.by_attribute],

@@ -134,11 +134,11 @@ def span(days: float) -> str:
 
 def spread_of(shape: Shape) -> list[tuple[str, str]]:
     """Describe how many events persons and trips have, and how much time lies between events."""
-    facts = [("events per person", _spread(shape.per_person, "everybody has"))]
+    facts = [("events per person", _spread(shape.events_per_person, "everybody has"))]
     if shape.trips is not None:
-        facts.append(("events per trip", _spread(shape.per_trip, "every trip has")))
-    if shape.gaps is not None:
-        facts.append(("between events", _spread(shape.gaps, "always", half="are", write=span)))
+        facts.append(("events per trip", _spread(shape.events_per_trip, "every trip has")))
+    if shape.days_between_events is not None:
+        facts.append(("between events", _spread(shape.days_between_events, "always", half="are", write=span)))
     return facts
 
 

@@ -431,6 +431,11 @@ def local_optima(tried: Sequence[TrialResult], losses: Mapping[int, float]) -> t
     return tuple(sorted(found))
 
 
+_MEASURED = (
+    *("persons", "events", "lost_share", "moved", "invented"),
+    *("seconds", "peak_memory", "report", "release"),
+)
+"""What the table of candidates has of each, beside risk and utility."""
 _STATES = {"unattainable": "not feasible", "unfit": "does not apply"}
 _FRONTIER = (
     "The frontier is made of the candidates that no other one beats: lower risk at the same value of the "
@@ -458,36 +463,29 @@ def candidates_csv(found: Comparison) -> str:
     """Write one line per candidate: its parameters, its verdict, its risk and every measure."""
     parameters = dict.fromkeys(name for each in found.tried for name in each.parameters)
     measures = dict.fromkeys(name for each in found.tried for name in each.utility)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    fixed = ("candidate", "method", "holds", "state", "reason", "recommended", "frontier", "local_optimum")
-    risks = ("risk", "risk_low", "risk_high", "risk_original")
-    last = (
-        "persons",
-        "events",
-        "lost_share",
-        "moved",
-        "invented",
-        "seconds",
-        "peak_memory",
-        "report",
-        "release",
-    )
-    writer.writerow([*fixed, *(f"set_{name}" for name in parameters), *risks, *measures, *last])
+    rows: list[dict[str, Any]] = []
     for place, each in enumerate(found.tried):
         risk, raw = found.risk(place), each.risks.get(found.adversary)
-        stands = (place == found.recommended, place in found.frontier, place in found.local_optima)
-        writer.writerow(
-            [
-                *(_cell(value) for value in (each.label, each.method, each.holds, each.state, each.reason)),
-                *map(_cell, stands),
-                *(_cell(each.parameters.get(name)) for name in parameters),
-                *(("", "", "") if risk is None else (risk.value, *risk.interval)),
-                "" if raw is None else raw.raw.value,
-                *(each.utility[name].value if name in each.utility else "" for name in measures),
-                *(_cell(getattr(each, name)) for name in last),
-            ]
+        low, high = (None, None) if risk is None else risk.interval
+        rows.append(
+            {
+                "candidate": each.label,
+                **{name: getattr(each, name) for name in ("method", "holds", "state", "reason")},
+                "recommended": place == found.recommended,
+                "frontier": place in found.frontier,
+                "local_optimum": place in found.local_optima,
+                **{f"set_{name}": each.parameters.get(name) for name in parameters},
+                "risk": None if risk is None else risk.value,
+                "risk_low": low,
+                "risk_high": high,
+                "risk_original": None if raw is None else raw.raw.value,
+                **{name: each.utility[name].value if name in each.utility else None for name in measures},
+                **{name: getattr(each, name) for name in _MEASURED},
+            }
         )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([rows[0], *(map(_cell, row.values()) for row in rows)])
     return text.getvalue()
 
 
