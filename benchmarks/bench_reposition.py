@@ -25,7 +25,7 @@ from ledger import growth, note
 from oracles import reposition as oracle
 from sequester.methods.reposition.integer_program import best_arrangement
 from sequester.methods.reposition.method import Costs
-from sequester.methods.reposition.window import Snapshot, Window
+from sequester.methods.reposition.window import Window
 from sequester.workflow.stream.stream import stream
 
 VALUES, WINDOW, LEVEL = 100, 7, 10
@@ -48,7 +48,7 @@ def new_window(size=WINDOW, level=LEVEL, cost="linear"):
 def day(chance, n_records, n_values=VALUES):
     shares = chance.dirichlet(np.full(n_values, 0.7))
     values = chance.choice(n_values, n_records, p=shares).astype(np.int32)
-    return Snapshot(values, chance.integers(0, 30 * n_records, n_records))
+    return values, chance.integers(0, 30 * n_records, n_records)
 
 
 def equality(count=200):
@@ -92,12 +92,12 @@ def feed_rate(n_records, n_days, n_values=VALUES):
     days = [day(chance, n_records, n_values) for _ in range(12)]
     window = new_window()
     for each in days[: WINDOW + 1]:
-        window.feed(each)
+        window.feed(*each)
     relays = window.n_relays
     own, wall = time.process_time(), time.perf_counter()
     n_out = n_lost = 0
     for number in range(n_days):
-        for gone in window.feed(days[number % len(days)]):
+        for gone in window.feed(*days[number % len(days)]):
             n_out += gone.rows.size
             n_lost += int(gone.expired.sum())
     own, wall = time.process_time() - own, time.perf_counter() - wall
@@ -130,11 +130,11 @@ def constant(n_records):
     days = [day(chance, n_records) for _ in range(12)]
     window = new_window()
     for each in days:
-        window.feed(each)
+        window.feed(*each)
     before = peak()
     wall = time.perf_counter()
     for number in range(HUGE // n_records):
-        window.feed(days[number % len(days)])
+        window.feed(*days[number % len(days)])
     wall = time.perf_counter() - wall
     what = f"{HUGE:,} records through feed"
     note("seconds", what, wall)
@@ -154,14 +154,14 @@ def durable(n_records, n_days):
         )
         first = np.datetime64("2024-01-01")
         for number in range(n_days):
-            each = day(chance, n_records)
+            values, persons = day(chance, n_records)
             pl.DataFrame(
                 {
-                    "who": each.persons,
+                    "who": persons,
                     "at": np.full(n_records, first + number),
                     "age": chance.integers(0, 100, n_records).astype(str),
                     "district": chance.integers(0, 50, n_records).astype(str),
-                    "ill": np.array([f"d{value:03d}" for value in range(VALUES)])[each.values],
+                    "ill": np.array([f"d{value:03d}" for value in range(VALUES)])[values],
                 }
             ).write_parquet(folder / "in" / f"{first + number}.parquet")
         places = {"inputs": folder / "in", "out": folder / "out", "state": folder / "state"}
@@ -184,9 +184,9 @@ def program(n_records, n_values=20):
     window = new_window(cost="quadratic")
     wall = time.perf_counter()
     for each in days:
-        window.feed(each)
+        window.feed(*each)
     grown, loss = time.perf_counter() - wall, window.loss()
-    present = np.stack([np.bincount(each.values, minlength=n_values) for each in days])
+    present = np.stack([np.bincount(values, minlength=n_values) for values, _ in days])
     mu, betas = np.array(window.costs.mu), np.full(n_values, window.costs.beta)
     wall = time.perf_counter()
     best = best_arrangement(present, level=Fraction(LEVEL), mu=mu, betas=betas)
@@ -218,7 +218,7 @@ def search(count=40, n_days=25, size=4, level=2):
                 published = [
                     each
                     for values, persons in zip(days, who, strict=True)
-                    for each in window.feed(Snapshot(values, persons))
+                    for each in window.feed(values, persons)
                 ] + window.flush()
                 moved = sum(window.costs.mu[each.number - home] for each in published for home in each.homes)
                 lost = sum(int(each.expired.sum()) for each in published)
@@ -257,7 +257,7 @@ def planning(n_days=12, n_values=80, size=7):
     for _ in range(n_days):
         each = day(chance, 50, n_values)
         start = time.process_time()
-        window.feed(each)
+        window.feed(*each)
         slowest = max(slowest, time.process_time() - start)
     what = f"one snapshot, planned again: {size} snapshots, {n_values} values"
     print(f"not planned: {window.n_unplanned} of {n_days}")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sequester.methods.reposition.method import Costs
-from sequester.methods.reposition.window import Snapshot, Window
+from sequester.methods.reposition.window import Window
 
 pytestmark = pytest.mark.kernel
 
@@ -32,7 +32,7 @@ def test_example_1_the_cost_of_figure_1():
     costs = Costs.of([0, 5, 11], window=3, suppression=100)
     window = Window(size=3, level=Fraction(2), costs=costs, seed=1)
     for day in ([0, 0, 1], [0, 1, 0], [1]):
-        window.feed(Snapshot(np.array(day, np.int32)))
+        window.feed(np.array(day, np.int32))
     assert slot(window, 0) == {0: [0], 1: [0]}
     assert held(window, 0) == [1, 0]
     assert slot(window, 1) == {0: [1], 1: [1]}
@@ -52,11 +52,11 @@ def figures_2_and_3():
     costs = Costs.of([0, 3, 6], window=3, suppression={"s1": 3, "s2": 3, "s3": 1, "s4": 4, "s5": 3})
     window = Window(size=3, level=Fraction(4), costs=costs, seed=1)
     window.labels = ["s1", "s2", "s3", "s4", "s5"]
-    window.feed(Snapshot(np.array([1, 4], np.int32), np.array([900, 900])))  # r6, r9
-    window.feed(Snapshot(np.array([2, 3], np.int32), np.array([900, 901])))  # r7, r8
+    window.feed(np.array([1, 4], np.int32), np.array([900, 900]))  # r6, r9
+    window.feed(np.array([2, 3], np.int32), np.array([900, 901]))  # r7, r8
     assert [held(window, 0), held(window, 1)] == [[0, 1, 0, 0, 1], [0, 0, 1, 1, 0]]
     newest = [0] * 6 + [1] * 3 + [2] * 2 + [3, 4]
-    window.feed(Snapshot(np.array(newest, np.int32), np.arange(len(newest))))
+    window.feed(np.array(newest, np.int32), np.arange(len(newest)))
     return window
 
 

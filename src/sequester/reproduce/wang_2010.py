@@ -23,7 +23,6 @@ from sequester.methods.reposition._kernels import largest_level
 from sequester.methods.reposition.algorithm import timeline
 from sequester.methods.reposition.integer_program import Moves, list_moves, solve
 from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
-from sequester.methods.reposition.window import Snapshot
 from sequester.reproduce import DataSet, ExperimentPlan, all_or_some, grid
 from sequester.workflow.job import table_digest
 
@@ -242,7 +241,7 @@ def _snapshots(dataset: DataSet) -> list[tuple[Codes, Counts]]:
 def _stream(method: Reposition, snapshots: Sequence[tuple[Codes, Counts]]) -> tuple[Counts, Window]:
     """Return how far the published records of a stream were moved, and the engine."""
     engine = method.stream(seed=SEED)
-    out = [each for values, persons in snapshots for each in engine.feed(Snapshot(values, persons))]
+    out = [each for values, persons in snapshots for each in engine.feed(values, persons)]
     out += engine.flush()
     found = np.concatenate([each.number - each.homes for each in out])
     return found, engine

@@ -30,7 +30,7 @@ def test_the_first_window_costs_what_trying_everything_costs(days, level, cost):
     window = new_window(size=len(days), level=level, cost=cost)
     window.first_window = "ilp"
     for day in days:
-        window.feed(snapshot(day))
+        window.feed(*snapshot(day))
     beta = dict(zip(LETTERS, window.costs.betas(LETTERS), strict=True))
     best = reposition.best_first_window(days, Fraction(level), window.costs.mu, beta)
     published, held = contents(window)
@@ -46,7 +46,7 @@ def test_a_window_that_is_planned_again_costs_what_trying_everything_costs(days,
     window = new_window(size=len(days), level=level, cost=cost)
     window.search = "improve"
     for day in days:
-        window.feed(snapshot(day))
+        window.feed(*snapshot(day))
     beta = dict(zip(LETTERS, window.costs.betas(LETTERS), strict=True))
     best = reposition.best_first_window(days, Fraction(level), window.costs.mu, beta)
     is_held = window.lists.held_counts.any()
@@ -73,7 +73,7 @@ def test_a_plan_with_each_person_once_in_a_slot_costs_what_trying_everything_cos
     letters = [[value for value, _ in day] for day in days]
     persons = [[person for _, person in day] for day in days]
     for values, people in zip(letters, persons, strict=True):
-        window.feed(snapshot(values, people))
+        window.feed(*snapshot(values, people))
     beta = dict(zip(LETTERS, window.costs.betas(LETTERS), strict=True))
     best = reposition.best_first_window(letters, Fraction(level), window.costs.mu, beta, persons)
     is_planned = way == "ilp" or window.lists.held_counts.any()
@@ -106,7 +106,7 @@ def test_planning_again_keeps_slots_eligible_and_persons_apart(days, size):
     window.search = "improve"
     published, n_records = [], 0
     for day in days:
-        published += window.feed(snapshot([value for value, _ in day], [person for _, person in day]))
+        published += window.feed(*snapshot([value for value, _ in day], [person for _, person in day]))
     published += window.flush()
     for each in published:
         records = [days[home][row] for home, row in zip(each.homes, each.rows, strict=True)]
@@ -125,7 +125,7 @@ def test_a_window_that_is_too_large_to_plan_stays_as_it_was(monkeypatch):
     for search in ("greedy", "improve"):
         window = new_window(size=2, level=2)
         window.search = search
-        output = [each for day in ("aab", "ab", "b") for each in window.feed(snapshot(day))]
+        output = [each for day in ("aab", "ab", "b") for each in window.feed(*snapshot(day))]
         lost.append([each.expired.tolist() for each in [*output, *window.flush()]])
     assert lost[0] == lost[1]
     assert window.n_unplanned > 0
@@ -138,7 +138,7 @@ def test_a_stream_that_ends_before_the_window_is_full_is_settled_at_its_end():
         window = new_window(size=5, level=2)
         window.first_window = first
         for day in days:
-            assert window.feed(snapshot(day)) == []
+            assert window.feed(*snapshot(day)) == []
         output = window.flush()
         losses[first] = sum(each.number - home for each in output for home in each.homes)
         assert sum(each.rows.size for each in output) == (5 if first == "grow" else 6)
@@ -152,7 +152,7 @@ def test_persons_in_the_way_leave_every_slot_eligible(monkeypatch, most):
     window.first_window = "ilp"
     days = [("aab", [1, 2, 3]), ("b", [1])]
     for letters, persons in days:
-        window.feed(snapshot(letters, persons))
+        window.feed(*snapshot(letters, persons))
     for each in window.flush():
         letters = [days[home][0][row] for home, row in zip(each.homes, each.rows, strict=True)]
         persons = [days[home][1][row] for home, row in zip(each.homes, each.rows, strict=True)]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from sequester.methods.reposition.method import Costs
-from sequester.methods.reposition.window import Snapshot, Window
+from sequester.methods.reposition.window import Window
 
 LETTERS = "abcdefgh"
 
@@ -26,7 +26,7 @@ def new_window(*, size, level, cost="linear", suppression=None, seed=5, randomiz
 
 def snapshot(letters, persons=None):
     codes = np.array([LETTERS.index(letter) for letter in letters], np.int32)
-    return Snapshot(codes, None if persons is None else np.array(persons, np.int64))
+    return codes, None if persons is None else np.array(persons, np.int64)
 
 
 def contents(window):

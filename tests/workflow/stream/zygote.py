@@ -27,13 +27,13 @@ def main() -> None:
 
     from sequester.methods.reposition._group_kernels import form_groups, shuffled_within
     from sequester.methods.reposition.method import Costs
-    from sequester.methods.reposition.window import Snapshot, Window
+    from sequester.methods.reposition.window import Window
     from sequester.workflow.stream.stream import stream
 
     # Kernels that are loaded here need not be loaded by every child.
     window = Window(size=3, level=Fraction(3), costs=Costs.of("quadratic", window=3), seed=1)
     for _ in range(4):
-        window.feed(Snapshot(np.array([0, 1, 1, 2], np.int32), np.arange(4)))
+        window.feed(np.array([0, 1, 1, 2], np.int32), np.arange(4))
     other = Window(size=3, level=Fraction(3), costs=window.costs, seed=1)
     other.load(window.dump(), {number: np.arange(4) for number in range(4)})
     state = np.ones(1, np.uint64)

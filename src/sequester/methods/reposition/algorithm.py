@@ -23,14 +23,12 @@ from sequester.methods.reposition.publish import (
     measure_queries,
     publish,
     scores,
-    spans_of,
 )
-from sequester.methods.reposition.window import Snapshot
 from sequester.ragged import offsets_of, owners_of
 from sequester.release.outcome import Outcome
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.methods.reposition.method import SnapshotMethod
@@ -98,26 +96,6 @@ def _by_time(table: EventTable, unit: str) -> tuple[Counts, tuple[str, ...]]:
     return known.search_sorted(starts).to_numpy().astype(np.int64), tuple(known.dt.to_string(form).to_list())
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where every event of a table is published."""
-
-    homes: Counts
-    """The snapshot that each event came with."""
-    slots: Counts
-    """The snapshot in which it is published; -1 for those that are not."""
-    labels: tuple[str, ...]
-    """What each snapshot is called."""
-    n_unplanned: int = 0
-    """Snapshots after which the window was to be planned again, and stayed as it was."""
-
-    @property
-    def published(self) -> Counts:
-        """The published events, snapshot after snapshot."""
-        order = np.argsort(self.slots, kind="stable")
-        return order[np.searchsorted(self.slots[order], 0) :]
-
-
 def window_seed(randomness: Randomness) -> int:
     """Return the number that the choices of a window come from."""
     return int(randomness.numbers("reposition window", 1)[0])
@@ -135,8 +113,9 @@ def transform(
     values = table.sequences.columns[column]
     labels = table.sequences.codebooks[column].labels
     _refuse_few_values(method, line, values, attribute)
-    placement = place(method, table, line, randomness, progress)
-    published = placement.published
+    slots, n_unplanned = place(method, table, line, randomness, progress)
+    order = np.argsort(slots, kind="stable")
+    published = order[np.searchsorted(slots[order], 0) :]
     if not len(published):
         msg = (
             f"l = {method.l} leaves no record that can be published: values of {attribute} are too uneven in "
@@ -145,8 +124,8 @@ def transform(
         raise UnattainableError(msg)
     progress(0.8, "forming groups")
     records = Records(
-        times=placement.labels,
-        offsets=np.searchsorted(placement.slots[published], np.arange(len(placement.labels) + 1)),
+        times=line.labels,
+        offsets=np.searchsorted(slots[published], np.arange(line.n_snapshots + 1)),
         quasi={
             name: as_text(table.frame[name]).fill_null(MISSING).gather(published)
             for name in table.schema.quasi
@@ -160,22 +139,23 @@ def transform(
     seed = int(randomness.numbers("reposition groups", 1)[0])
     tables = publish(records, method.then, level=method.level, seed=seed)
     progress(0.95, "listing the changes")
-    is_out = placement.slots >= 0
-    distances = placement.slots - placement.homes
+    is_out = slots >= 0
+    distances = slots - line.numbers
     betas = np.array(method.costs.betas(labels))
     moves = len(method.costs.mu) > 1
     loss = float(np.array(method.costs.mu)[distances[is_out]].sum() + betas[values[~is_out]].sum())
-    spans = spans_of(placement.labels, method.merged)
-    query_error, query_plot = measure_queries(table, tables.tables, exact.numbers, spans)
+    query_error, query_plot = measure_queries(
+        table, tables.tables, exact.numbers, line.labels, merged=method.merged
+    )
     return Outcome(
         sequences=Sequences.from_rows([]),
         tables=tables.tables,
         schema=tables.schema,
         hierarchies=tables.hierarchies,
-        changes=_changes(table, placement, values, labels),
+        changes=_changes(table, line, slots, values, labels),
         n_lost_events=int((~is_out).sum()),
         limits=method.limits,
-        warnings=_warnings(table, placement),
+        warnings=_warnings(table, is_out, n_unplanned),
         plots=(
             *((distance_plot(distances, is_out),) if moves else ()),
             expired_plot(values[~is_out], labels),
@@ -191,28 +171,25 @@ def place(
     line: Timeline,
     randomness: Randomness,
     progress: Progress,
-) -> Placement:
-    """Let every snapshot go through the window, and note where each event comes out."""
+) -> tuple[Counts, int]:
+    """Let every snapshot go through the window; return in which one each event comes out, -1 for none.
+
+    Also returns after how many snapshots the window was to be planned again, and stayed as it was.
+    """
     window = method.new_window(window_seed(randomness))
     column = table.schema.sensitive_columns[0]
     window.labels = list(table.sequences.codebooks[column].labels)
     values = table.sequences.columns[column]
     persons = owners_of(table.person_offsets)
-    homes = np.empty(table.n_events, np.int64)
     slots = np.full(table.n_events, SUPPRESSED, np.int64)
-
-    def note(number: int, came: Counts, rows: Counts) -> None:
-        slots[line.events[line.offsets[came] + rows]] = number
-
+    published = []
     for number in range(line.n_snapshots):
         events = line.events[line.offsets[number] : line.offsets[number + 1]]
-        homes[events] = number
-        for each in window.feed(Snapshot(values[events], persons[events])):
-            note(each.number, each.homes, each.rows.astype(np.int64))
+        published += window.feed(values[events], persons[events])
         progress(0.1 + 0.7 * (number + 1) / line.n_snapshots, "moving records between snapshots")
-    for each in window.flush():
-        note(each.number, each.homes, each.rows.astype(np.int64))
-    return Placement(homes, slots, line.labels, window.n_unplanned)
+    for each in published + window.flush():
+        slots[line.events[line.offsets[each.homes] + each.rows]] = each.number
+    return slots, window.n_unplanned
 
 
 def _merged(line: Timeline, size: int) -> Timeline:
@@ -248,34 +225,35 @@ def _refuse_few_values(method: SnapshotMethod, line: Timeline, values: Codes, at
     raise UnattainableError(msg)
 
 
-def _changes(table: EventTable, placement: Placement, values: Codes, labels: tuple[str, ...]) -> pl.DataFrame:
+def _changes(
+    table: EventTable, line: Timeline, slots: Counts, values: Codes, labels: tuple[str, ...]
+) -> pl.DataFrame:
     """List every record that is published later than it came, or not at all."""
-    changed = np.flatnonzero(placement.slots != placement.homes)
+    homes = line.numbers
+    changed = np.flatnonzero(slots != homes)
     by_row = changed[np.argsort(table.rows[changed])]
-    slots = placement.slots[by_row]
-    names = pl.Series([*placement.labels, None], dtype=pl.String)
+    names = pl.Series([*line.labels, None], dtype=pl.String)
     owners = owners_of(table.person_offsets)[by_row]
     what = pl.Series([MOVED, LEFT_OUT], dtype=pl.Enum([MOVED, LEFT_OUT]))
     return pl.DataFrame(
         {
             "row": table.rows[by_row].astype(np.int64),
             "person": table.persons.gather(owners),
-            "what": what.gather((slots == SUPPRESSED).astype(np.int64)),
+            "what": what.gather((slots[by_row] == SUPPRESSED).astype(np.int64)),
             "value": pl.Series(labels, dtype=pl.String).gather(values[by_row]),
-            "from": names.gather(placement.homes[by_row]),
-            "to": names.gather(slots % len(names)),
+            "from": names.gather(homes[by_row]),
+            "to": names.gather(slots[by_row] % len(names)),
         }
     )
 
 
-def _warnings(table: EventTable, placement: Placement) -> tuple[str, ...]:
-    persons = owners_of(table.person_offsets)
-    seen = np.bincount(persons[placement.slots >= 0], minlength=table.n_persons)
+def _warnings(table: EventTable, is_out: Mask, n_unplanned: int) -> tuple[str, ...]:
+    seen = np.bincount(owners_of(table.person_offsets)[is_out])
     repeated = int((seen > 1).sum())
-    lines = [in_several(repeated)] if repeated else []
-    if placement.n_unplanned:
-        lines.append(unplanned(placement.n_unplanned))
-    return tuple(lines)
+    return (
+        *((in_several(repeated),) if repeated else ()),
+        *((unplanned(n_unplanned),) if n_unplanned else ()),
+    )
 
 
 def in_several(n_persons: int) -> str:

@@ -181,18 +181,18 @@ TENTHS = 10
 REFERENCE = "Wang, Xu, Wong, Fu (2010), section II"
 
 
-def spans_of(labels: Sequence[str], merged: int) -> dict[str, tuple[int, int]]:
-    """Return, by the name of each published snapshot, the first and last snapshot that it stands for."""
-    return {label: (place * merged, place * merged + merged - 1) for place, label in enumerate(labels)}
-
-
 def measure_queries(
     table: EventTable,
     tables: Mapping[str, pl.DataFrame],
     homes: Counts,
-    spans: Mapping[str, tuple[int, int]],
+    times: Sequence[str],
+    *,
+    merged: int,
 ) -> tuple[float, Figure]:
     """Ask random window queries of the released tables, and compare with the original.
+
+    `homes` are the snapshots of the original, `times` the names of those that are published, each of which
+    stands for so many, `merged` into one.
 
     Returns the mean relative error, and how it depends on the number of snapshots that a query spans.
     """
@@ -210,7 +210,7 @@ def measure_queries(
         groups=groups,
         shares=shares,
     )
-    released = view_of(tables, trees, spans, next(iter(table.schema.sensitive)), labels)
+    released = view_of(tables, trees, times, next(iter(table.schema.sensitive)), labels, merged=merged)
     count = max(min(_PER_LENGTH, _MOST_WORK // max(table.n_events, 1) // len(LENGTHS)), 5)
     means = []
     for length in LENGTHS:
@@ -228,14 +228,16 @@ def measure_queries(
 def view_of(
     tables: Mapping[str, pl.DataFrame],
     trees: Mapping[str, Hierarchy],
-    spans: Mapping[str, tuple[int, int]],
+    times: Sequence[str],
     attribute: str,
     labels: Sequence[str],
+    *,
+    merged: int,
 ) -> RecordView:
     """Read released tables as somebody does who asks queries."""
     main = next(iter(tables.values()))
-    first = {label: span[0] for label, span in spans.items()}
-    last = {label: span[1] for label, span in spans.items()}
+    first_of = {time: merged * place for place, time in enumerate(times)}
+    first = main[TIME].replace_strict(first_of, return_dtype=pl.Int64).to_numpy()
     codes = {label: code for code, label in enumerate(labels)}
     if VALUES in tables:
         values = tables[VALUES]
@@ -248,8 +250,8 @@ def view_of(
         values_shown = main[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy()
         groups, shares = exact_values(values_shown, len(labels))
     return RecordView(
-        first=main[TIME].replace_strict(first, return_dtype=pl.Int64).to_numpy(),
-        last=main[TIME].replace_strict(last, return_dtype=pl.Int64).to_numpy(),
+        first=first,
+        last=first + merged - 1,
         nodes={name: tree.nodes_of(main[name]) for name, tree in trees.items()},
         groups=groups,
         shares=shares,

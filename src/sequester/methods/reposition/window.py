@@ -35,16 +35,6 @@ MOST_NODES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The records that came at one time."""
-
-    values: Codes
-    """The sensitive value of each record, as a code from 0."""
-    persons: Counts | None = None
-    """Whose record it is, as any number; without it every record is another person's."""
-
-
-@dataclass(frozen=True, slots=True)
 class Published:
     """A snapshot that has left the window: what is published in it, and what was lost with it."""
 
@@ -67,9 +57,9 @@ class Window:
     >>> from fractions import Fraction
     >>> from sequester.methods.reposition.method import Costs
     >>> window = Window(size=2, level=Fraction(2), costs=Costs.of("linear", window=2), seed=7)
-    >>> window.feed(Snapshot(np.array([0, 0, 1], np.int32)))
+    >>> window.feed(np.array([0, 0, 1], np.int32))
     []
-    >>> window.feed(Snapshot(np.array([1], np.int32)))
+    >>> window.feed(np.array([1], np.int32))
     []
     >>> [(each.number, len(each.rows), each.expired.tolist()) for each in window.flush()]
     [(0, 2, [0, 0]), (1, 2, [0, 0])]
@@ -103,10 +93,22 @@ class Window:
         """Sensitive values that there is room for."""
         return int(self.lists.heads.shape[2])
 
-    def feed(self, snapshot: Snapshot | Codes) -> list[Published]:
-        """Take the next snapshot; the oldest comes back where the window is full."""
-        given = snapshot if isinstance(snapshot, Snapshot) else Snapshot(snapshot)
-        values, persons = self._checked(given)
+    def feed(self, values: Codes, persons: Counts | None = None) -> list[Published]:
+        """Take the records of the next snapshot; the oldest comes back where the window is full.
+
+        Parameters
+        ----------
+        values
+            The sensitive value of each record, as a code from 0.
+        persons
+            Whose record it is, as any number; without it every record is another person's.
+
+        Returns
+        -------
+        list of Published
+            The snapshot that leaves, if any.
+        """
+        values, persons = self._checked(values, persons)
         done = [self._publish()] if self.n_fed - self.n_published == self.size else []
         self._make_room(values)
         number = self.n_fed
@@ -308,19 +310,18 @@ class Window:
         for name in (*_BY_VALUE, "cells", "used"):
             getattr(self.lists, name)[slot] = _BY_VALUE.get(name, 0)
 
-    def _checked(self, snapshot: Snapshot) -> tuple[Codes, Counts]:
-        values = np.ascontiguousarray(snapshot.values)
+    def _checked(self, values: Codes, persons: Counts | None) -> tuple[Codes, Counts]:
+        values = np.ascontiguousarray(values)
         if values.ndim != 1 or not (values.dtype.kind in "iu" or not values.size):
             msg = f"values must be one code per record, got {values.ndim} dimensions of {values.dtype}"
             raise ParameterError(msg)
         if values.size and (values.min() < 0 or values.max() >= 2**31):
             msg = f"values must be codes from 0, got {values.min()} to {values.max()}"
             raise ParameterError(msg)
-        if snapshot.persons is None:
+        if persons is None:
             # Numbers that no other snapshot of the window has.
-            persons = np.arange(values.size, dtype=np.int64) + self.n_fed * (1 << 32)
-        else:
-            persons = np.ascontiguousarray(snapshot.persons, np.int64)
+            persons = np.arange(values.size) + self.n_fed * (1 << 32)
+        persons = np.ascontiguousarray(persons, np.int64)
         if persons.shape != values.shape:
             msg = f"persons must be one per record, got {persons.size} for {values.size} records"
             raise ParameterError(msg)

@@ -19,7 +19,7 @@ from sequester.errors import InputError, WarningCollector
 from sequester.hierarchies.labels import counted
 from sequester.methods.reposition.algorithm import in_several, unplanned, window_seed
 from sequester.methods.reposition.method import SnapshotMethod
-from sequester.methods.reposition.window import Snapshot, label_codes
+from sequester.methods.reposition.window import label_codes
 from sequester.release.fields import plain_table
 from sequester.release.randomness import Randomness, seed_warnings
 from sequester.release.staging import sync_file, sync_folder
@@ -246,7 +246,7 @@ class StreamRun:
         distinct = records[attribute].unique().sort().to_list()
         codes = dict(zip(distinct, label_codes(distinct, self.window.labels), strict=True))
         values = records[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy()
-        published = self.window.feed(Snapshot(values, self.numbers(records[PERSON])))
+        published = self.window.feed(values, self.numbers(records[PERSON]))
         self.held[noted.number] = records
         packed = io.BytesIO()
         records.write_ipc(packed, compression="lz4")
