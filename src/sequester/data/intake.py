@@ -21,7 +21,7 @@ from sequester.data.ordering import (
 from sequester.data.persons import LEFT_OUT, invalid_rows
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import Problem, ReadSummary
-from sequester.data.roles import bind, check_roles, find_protected, read_labels, refuse_patterns, roles_of
+from sequester.data.roles import bind, check_labels, check_roles, find_protected, refuse_patterns, roles_of
 from sequester.data.schema import ALL, ROW, Quasi, Schema, Symbol
 from sequester.data.text import as_labels, as_text, distinct_labels, is_plain
 from sequester.data.times import clock_ahead, read_times
@@ -39,7 +39,6 @@ from sequester.hierarchies.labels import quoted
 if TYPE_CHECKING:
     from sequester._typing import Mask, RowNumbers
     from sequester.data.places import Regions
-    from sequester.hierarchies.hierarchy import Hierarchy
 
 
 def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
@@ -54,15 +53,6 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
         # What time_format reads is written as ISO where it is released, so that people and dates can read it.
         iso = as_text(keys["when"].dt.replace_time_zone(None))
         frame = frame.with_columns(iso.alias(schema.time_columns[0]))
-    rows = keys["row"].to_numpy()
-    attributes = [column for column in schema.attributes if column in frame.columns]
-    frame = frame.with_columns(as_labels(frame[column]).alias(column) for column in attributes)
-    labels = {column: distinct_labels(frame[column]) for column in attributes}
-    frame, schema, labels = settle_attributes(frame, schema, labels, rows, problems)
-    labels = read_labels(frame, attributes, schema, rows, problems, known=labels)
-    protected = find_protected(schema, labels, problems)
-    hierarchies = bind(frame, schema, labels, rows, problems)
-
     events = _sort(source, frame, keys, schema, problems)
     regions, n_points, n_outside = None, len(events.rows), 0
     if schema.trip is not None or schema.place is not None:
@@ -70,25 +60,25 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
             raise _refusal(problems)
         events, n_dropped = _split(events, schema, problems)
         n_points -= n_dropped
-        events, regions, tree, n_outside = _into_regions(events, schema, problems)
-        labels, hierarchies = {**labels}, {**hierarchies}
-        if tree is not None:
-            schema = _with_regions(schema, tree)
-            labels |= read_labels(events.frame, [REGION], schema, events.rows, problems)
-            labels = {name: labels[name] for name in schema.attributes if name in labels}
-            hierarchies[REGION] = tree
+        events, regions, schema, n_outside = _into_regions(events, schema, problems)
     frame, rows, persons = events.frame, events.rows, events.persons
+    times = None if schema.time is None else events.keys.get_column("when", default=None)
+    frame = frame.with_columns(derive_columns(schema, events.offsets, times, taken=frame.columns))
+
+    # Derived columns come last.
+    names = (*(name for name in schema.attributes if name not in schema.derive), *schema.derive)
+    attributes = [name for name in names if name in frame.columns]
+    frame = frame.with_columns(as_labels(frame[column]).alias(column) for column in attributes)
+    labels = {column: distinct_labels(frame[column]) for column in attributes}
+    frame, schema, labels = settle_attributes(frame, schema, labels, rows, problems)
+    check_labels(frame, labels, schema, rows, problems)
+    protected = find_protected(schema, labels, problems)
+    hierarchies = bind(frame, schema, labels, rows, problems)
+    if _is_refused(problems):
+        raise _refusal(problems)
     if schema.person_column is not None and frame[schema.person].dtype != pl.String:
         owners = np.repeat(np.arange(len(persons)), np.diff(events.offsets))
         frame = frame.with_columns(persons.gather(owners).alias(schema.person))
-    times = None if schema.time is None else events.keys["when"]
-
-    new = derive_columns(schema, events.offsets, times, taken=frame.columns)
-    frame = frame.with_columns(new)
-    labels |= read_labels(frame, [each.name for each in new], schema, rows, problems)
-    hierarchies |= bind(frame, schema, {each.name: labels[each.name] for each in new}, rows, problems)
-    if _is_refused(problems):
-        raise _refusal(problems)
     return {
         "schema": schema,
         "frame": frame,
@@ -145,21 +135,24 @@ def _is_complete(keys: pl.DataFrame) -> pl.Series:
 def _sort(
     source: pl.DataFrame, frame: pl.DataFrame, keys: pl.DataFrame, schema: Schema, problems: list[Problem]
 ) -> SortedEvents:
-    """Sort the events by person and time; refuse rows without one of them."""
-    can_sort = "person" in keys.columns and ("when" in keys.columns or schema.person in (ROW, ALL))
-    if not can_sort:
-        raise _refusal(problems)
+    """Sort the events by person and time; where some rows lack one, which is a problem, nothing is sorted."""
+    if "person" not in keys.columns or ("when" not in keys.columns and schema.person not in (ROW, ALL)):
+        return _unsorted(frame, keys)
     valid = _is_complete(keys)
-    is_valid = valid.all()
-    if not is_valid:
-        frame, keys = frame.filter(valid), keys.filter(valid)
+    if not valid.all():
+        _, sorted_keys, grouping = _arrange(frame.filter(valid), keys.filter(valid), schema)
+        problems += find_repeats(source, schema, sorted_keys, grouping.offsets)
+        return _unsorted(frame, keys)
     frame, keys, grouping = _arrange(frame, keys, schema)
     problems += find_repeats(source, schema, keys, grouping.offsets)
-    if not is_valid:
-        raise _refusal(problems)
-    return SortedEvents(
-        frame=frame, keys=keys, persons=grouping.persons.cast(pl.String), offsets=grouping.offsets
-    )
+    persons = grouping.persons.cast(pl.String)
+    return SortedEvents(frame=frame, keys=keys, persons=persons, offsets=grouping.offsets)
+
+
+def _unsorted(frame: pl.DataFrame, keys: pl.DataFrame) -> SortedEvents:
+    """Return the events as those of nobody, so that other problems are found as well."""
+    offsets = np.array([0, frame.height])
+    return SortedEvents(frame=frame, keys=keys.select("row"), persons=pl.Series([""]), offsets=offsets)
 
 
 def _is_refused(problems: list[Problem]) -> bool:
@@ -290,16 +283,24 @@ def _split(events: SortedEvents, schema: Schema, problems: list[Problem]) -> tup
 
 def _into_regions(
     events: SortedEvents, schema: Schema, problems: list[Problem]
-) -> tuple[SortedEvents, Regions | None, Hierarchy | None, int]:
-    """Make regions of points, as the schema asks, with their hierarchy; also counts points in none."""
+) -> tuple[SortedEvents, Regions | None, Schema, int]:
+    """Make regions of points, as the schema asks; they are its symbol then, or a quasi-identifier.
+
+    Also counts points in no region.
+    """
     if schema.place is None:
-        return events, None, None, 0
+        return events, None, schema, 0
     events, regions, n_outside = into_regions(events, schema, schema.place, problems)
     names = events.frame[REGION]
     values = distinct_labels(names.drop_nulls())
     if not values or _is_refused(problems):
         raise _refusal([*problems, *([] if values else [Problem("no trajectory crosses a region")])])
-    return events, regions, regions.hierarchy(values, missing=names.null_count() > 0), n_outside
+    tree = regions.hierarchy(values, missing=names.null_count() > 0)
+    if schema.quasi or schema.sensitive:
+        schema = replace(schema, place=None, trip=None, quasi={**schema.quasi, REGION: Quasi(tree)})
+    else:
+        schema = replace(schema, place=None, trip=None, symbol=Symbol(REGION, tree))
+    return events, regions, schema, n_outside
 
 
 def _reading(
@@ -329,14 +330,6 @@ def _reading(
         persons_left_out=0 if everybody is None else everybody.drop_nulls().n_unique() - n_persons,
         events=n_events,
     )
-
-
-def _with_regions(schema: Schema, tree: Hierarchy) -> Schema:
-    """Return the roles of the table that points became: regions are its symbol, or a quasi-identifier."""
-    is_symbol = not (schema.quasi or schema.sensitive)
-    if is_symbol:
-        return replace(schema, place=None, trip=None, symbol=Symbol(REGION, tree))
-    return replace(schema, place=None, trip=None, quasi={**schema.quasi, REGION: Quasi(tree)})
 
 
 def _gaps_as_null(values: pl.Series) -> pl.Series:

@@ -14,7 +14,7 @@ import polars as pl
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import SHOWN_ROWS, Problem
 from sequester.data.schema import ALL, ROW, Derivation
-from sequester.data.text import distinct_labels, is_number, is_plain
+from sequester.data.text import is_number, is_plain
 from sequester.errors import HierarchyError, SchemaError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, ROOT, listed, match_alike, quoted
@@ -202,26 +202,22 @@ def _check_derived(schema: Schema, columns: Sequence[str], roles: dict[str, list
             yield Problem(f"derived column {name!r} ({kind}) needs a time column", name)
 
 
-def read_labels(
+def check_labels(
     frame: pl.DataFrame,
-    columns: Iterable[str],
+    labels: Mapping[str, list[str]],
     schema: Schema,
     rows: RowNumbers,
     problems: list[Problem],
-    known: Mapping[str, list[str]] | None = None,
-) -> dict[str, list[str]]:
-    """Return the distinct labels of each column in label order; reserved values are problems."""
-    labels = {}
-    for column in columns:
+) -> None:
+    """Find reserved values among the labels of each column."""
+    for column, known in labels.items():
         text = frame[column]
-        labels[column] = distinct_labels(text) if known is None else known[column]
-        if ROOT in labels[column] and not schema.released:
+        if ROOT in known and not schema.released:
             what = f"column {quoted(column)}: the value '*' stands for a suppressed value and may not occur"
             problems.append(Problem.at(what, column, (text == ROOT).fill_null(False).to_numpy(), rows))
         if text.null_count() and (text == MISSING).any():
             what = f"column {quoted(column)}: '(missing)' stands for a gap, and the column has gaps too"
             problems.append(Problem.at(what, column, (text == MISSING).fill_null(False).to_numpy(), rows))
-    return labels
 
 
 def find_protected(
