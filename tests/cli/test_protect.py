@@ -41,6 +41,17 @@ def test_the_folder_is_there_and_the_answer_says_so(clicks, run):
     assert re.search(rf"^certificate +sha256:{own} \(send it", ran.out, re.MULTILINE)
 
 
+def test_the_memory_that_will_be_needed_is_said_before_the_method_starts(clicks, run):
+    line = r"^about 0.3 GB of memory will be needed, and [\d.]+ GB are free: up to about [\d,]+ events"
+    (clicks / "release.toml").write_text(TOML.replace("k = 2", "k = 70"))
+    refused = run("protect", "release.toml")
+    assert refused.code == 1
+    first, *others = refused.err.splitlines()
+    assert re.search(line, first)
+    assert others
+    assert all(each.startswith("error: ") for each in others)
+
+
 def test_json_is_one_document_of_the_agreed_shape(clicks, run):
     document = run("protect", "release.toml", "--json").document
     assert document["holds"] is True

@@ -135,7 +135,7 @@ class Terminal:
         announce = ignore_warning if self.quiet else self.say
         opened = nullcontext() if address is None else open_engine(address, announce=announce)
         with opened as engine, self.progress(method, *commands) as progress:
-            yield RunContext(engine=engine, progress=progress, warn=self.warn)
+            yield RunContext(engine=engine, progress=progress, warn=self.warn, announce=announce)
 
     @contextmanager
     def resumable(self, place: Path | None, line: str, *, made: str | None = None) -> Iterator[None]:

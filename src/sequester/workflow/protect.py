@@ -170,9 +170,10 @@ def _read(config: Config, run: RunContext) -> EventTable:
     for line in check_problems(table):
         run.warn(line)
     memory = MemoryForecast.of(table)
-    run.progress(0.1, str(memory))
     memory.check()
-    if not memory.fits:
+    if memory.fits:
+        run.announce(str(memory))
+    else:
         run.warn(str(memory))
     return table
 

@@ -23,6 +23,8 @@ class RunContext:
     """Called with the share of the work that is done, and what is done next."""
     warn: Warn = ignore_warning
     """Called with what the steward must know."""
+    announce: Warn = ignore_warning
+    """Called with what is good to know before a long step, such as the memory that it will need."""
 
     def part(self, start: float, end: float) -> RunContext:
         """Return the context of a part of the work, from one share of it to another."""
