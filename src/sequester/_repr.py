@@ -246,3 +246,23 @@ def aligned(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]
     for row in rows:
         cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
         yield f"{indent}{'  '.join(cells)}".rstrip()
+
+
+def percent(value: float) -> str:
+    """Return a share of 1 as text in percent, finer where it is close to nothing or to everything.
+
+    Examples
+    --------
+    >>> percent(0), percent(0.00034), percent(0.0123), percent(0.25), percent(0.985), percent(1.0)
+    ('0%', '0.03%', '1.2%', '25%', '98.5%', '100%')
+    >>> percent(0.000002), percent(0.9999)
+    ('below 0.01%', 'above 99.9%')
+    """
+    whole = 100 * value
+    if 0 < whole < 0.01:
+        return "below 0.01%"
+    if 99.95 <= whole < 100:
+        return "above 99.9%"
+    digits = 2 if whole < 1 else 0 if 9.95 <= whole <= 90.05 else 1
+    text = f"{whole:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits else text) + "%"

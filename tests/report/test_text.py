@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequester._repr import LABEL_WIDTH, display_width, number, short_labels, shown
-from sequester.report.text import parameter_text, share
+from sequester._repr import LABEL_WIDTH, display_width, number, percent, short_labels, shown
+from sequester.report.text import parameter_text
 
 
 @given(st.text(), st.integers(1, 30))
@@ -60,10 +60,10 @@ def test_number(value, expected):
     assert number(value) == expected
 
 
-def test_share_never_rounds_a_little_to_nothing():
-    assert share(1, 10**6) == "below 1%"
-    assert share(10**6 - 1, 10**6) == "above 99%"
-    assert share(10**6, 10**6) == "100%"
+def test_percent_never_rounds_a_little_to_nothing():
+    assert percent(1e-6) == "below 0.01%"
+    assert percent(1 - 1e-6) == "above 99.9%"
+    assert (percent(0), percent(1)) == ("0%", "100%")
 
 
 @pytest.mark.parametrize(

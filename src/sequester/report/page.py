@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from sequester._repr import number, shown
+from sequester._repr import number, percent, shown
 from sequester._version import __version__
 from sequester.hierarchies.labels import counted
 from sequester.release.fields import plain_value
@@ -147,9 +147,8 @@ def environment() -> jinja2.Environment:
         shown=shown,
         number=number,
         counted=counted,
-        share=text.share,
         setting=text.parameter_text,
-        percent=text.percent,
+        percent=percent,
         seconds=text.seconds,
         capital=text.capitalize_first,
         bars=bars,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sequester._repr import shown
+from sequester._repr import percent, shown
 from sequester.hierarchies.labels import ROOT, counted
 from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.release.plot import Released
@@ -17,7 +17,6 @@ from sequester.report.text import (
     attack_title,
     capitalize_first,
     kind_title,
-    percent,
     plain_name,
 )
 

@@ -11,44 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def share(part: float, whole: float) -> str:
-    """Return a share as text in percent.
-
-    Examples
-    --------
-    >>> share(1, 3), share(0, 0), share(1, 5000), share(4999, 5000)
-    ('33%', '0%', 'below 1%', 'above 99%')
-    """
-    if not whole or not part:
-        return "0%"
-    percent = 100 * part / whole
-    if percent < 1:
-        return "below 1%"
-    if 99 < percent < 100:
-        return "above 99%"
-    return f"{percent:.0f}%"
-
-
-def percent(value: float) -> str:
-    """Return a share of 1 as text in percent, finer where it is close to nothing or to everything.
-
-    Examples
-    --------
-    >>> percent(0), percent(0.00034), percent(0.0123), percent(0.25), percent(0.985), percent(1.0)
-    ('0%', '0.03%', '1.2%', '25%', '98.5%', '100%')
-    >>> percent(0.000002), percent(0.9999)
-    ('below 0.01%', 'above 99.9%')
-    """
-    whole = 100 * value
-    if 0 < whole < 0.01:
-        return "below 0.01%"
-    if 99.95 <= whole < 100:
-        return "above 99.9%"
-    digits = 2 if whole < 1 else 0 if 9.95 <= whole <= 90.05 else 1
-    text = f"{whole:.{digits}f}"
-    return (text.rstrip("0").rstrip(".") if digits else text) + "%"
-
-
 def population_for(shares: Iterable[float]) -> int:
     """Return a round number of persons in which the smallest of some shares is at least one person.
 
@@ -243,60 +205,45 @@ _VARIANTS = {
 """Ending of a name to what it adds to a title and a definition."""
 
 KNOWLEDGE = {
-    "anywhere": ("In any order", "values of any events, in no order"),
-    "ordered": ("In order", "one value of each of several events, in their order, others in between or not"),
-    "consecutive": ("Consecutive", "one value of each of several events that follow each other directly"),
-    "event": ("In one event", "several values of one event"),
-    "generalized": ("Generalized", "ordered values, those of one column equally coarse"),
-    "mixed": ("Generalized, at several levels", "ordered values, each at a level of its own"),
-    "gaps": ("With the days between", "ordered values and the days from one event to the next"),
-    "count": ("With the number of events", "ordered values, one fewer, and how many events there are"),
-    "negative": ("With an absent value", "ordered values, one fewer, and something the person never had"),
-    "sensitive": ("With unprotected values", "values of any events, one of them sensitive but not protected"),
-    "protected": ("With another protected value", "values of any events, one of them a protected value"),
-    "other_sensitive": (
-        "With a value of another attribute",
-        "ordered values, one of them of a sensitive attribute other than the one to be inferred",
-    ),
-    "kept": ("Kept columns of one event", "several kept values of one event"),
-    "released": (
-        "Any columns of one event",
-        "several released values of one event, one of them kept, or sensitive but not protected",
-    ),
-    "demographics": ("Attributes of the person", "attributes of the person alone, and no event"),
-    "demographics_events": (
-        "Attributes and events",
-        "an attribute of the person, and one value of each of several events, in their order",
-    ),
-    "kept_record": ("All kept columns", "the kept values of all events of a person, in order"),
-    "sensitive_record": (
-        "All unprotected values",
-        "the unprotected sensitive values of all events of a person, in order",
-    ),
-    "whole_record": ("The whole record", "everything that is released of a person, protected values aside"),
-    "dependent": ("Columns that depend on others", "the released values of the other columns"),
-    "at_threshold": ("Just below the threshold", "patterns with one supporter fewer than min_support"),
-    "near_threshold": ("Near the threshold", "patterns with up to a tenth fewer supporters than min_support"),
-    "orders": ("The items of a pattern", "which items it has; frequent orders are excluded"),
-    "plausible_orders": ("The items, and what is plausible", "orders that nobody had are excluded, too"),
-    "near_orders": ("The items, and the threshold", "orders far below min_support are excluded, too"),
-    "used_orders": ("The items, and the method", "orders that the method never uses are excluded"),
-    "unseen_pairs": ("Orders that nobody had", "pairs of items that never stood in this order"),
-    "forbidden": ("Forbidden orders", "patterns that were declared impossible"),
-    "taxonomy": ("A secret pattern", "which pattern it is, and the taxonomy"),
-    "mapping": ("A secret pattern, and the mapping", "also what each symbol was released as"),
-    "snapshot": ("A snapshot", "in which snapshot a record was published"),
-    "group": ("A group", "in which group a record was published"),
-    "minimality": ("When records came, and the method", "how many records came when"),
-    "snapshots": ("Several snapshots", "the quasi-identifiers of a person, and when they came"),
-    "everybody": ("Everybody, and the method", "the quasi-identifiers of all persons"),
-    "sample": (
-        "Everybody of a sample, and the method",
-        "the quasi-identifiers of some persons, as if they were all",
-    ),
-    "whole_sequence": ("The whole sequence", "all items of a person, and the method"),
+    "anywhere": "In any order",
+    "ordered": "In order",
+    "consecutive": "Consecutive",
+    "event": "In one event",
+    "generalized": "Generalized",
+    "mixed": "Generalized, at several levels",
+    "gaps": "With the days between",
+    "count": "With the number of events",
+    "negative": "With an absent value",
+    "sensitive": "With unprotected values",
+    "protected": "With another protected value",
+    "other_sensitive": "With a value of another attribute",
+    "kept": "Kept columns of one event",
+    "released": "Any columns of one event",
+    "demographics": "Attributes of the person",
+    "demographics_events": "Attributes and events",
+    "kept_record": "All kept columns",
+    "sensitive_record": "All unprotected values",
+    "whole_record": "The whole record",
+    "dependent": "Columns that depend on others",
+    "at_threshold": "Just below the threshold",
+    "near_threshold": "Near the threshold",
+    "orders": "The items of a pattern",
+    "plausible_orders": "The items, and what is plausible",
+    "near_orders": "The items, and the threshold",
+    "used_orders": "The items, and the method",
+    "unseen_pairs": "Orders that nobody had",
+    "forbidden": "Forbidden orders",
+    "taxonomy": "A secret pattern",
+    "mapping": "A secret pattern, and the mapping",
+    "snapshot": "A snapshot",
+    "group": "A group",
+    "minimality": "When records came, and the method",
+    "snapshots": "Several snapshots",
+    "everybody": "Everybody, and the method",
+    "sample": "Everybody of a sample, and the method",
+    "whole_sequence": "The whole sequence",
 }
-"""Kind of knowledge to a title and a definition."""
+"""Kind of knowledge to a title; `docs/attacks.md` defines them."""
 
 
 def plain_name(name: str) -> str:
@@ -352,7 +299,7 @@ def kind_title(kind: str) -> str:
     >>> kind_title("event"), kind_title("all_permutations"), kind_title("")
     ('In one event', 'All permutations', 'Any')
     """
-    return KNOWLEDGE[kind][0] if kind in KNOWLEDGE else _spelled(kind)
+    return KNOWLEDGE.get(kind) or _spelled(kind)
 
 
 def _spelled(word: str) -> str:

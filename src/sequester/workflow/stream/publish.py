@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester._repr import Document, number
+from sequester._repr import Document, number, percent
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING
@@ -22,7 +22,6 @@ from sequester.release.folder import ROWS_PER_GROUP, hierarchy_csv, rebuild_colu
 from sequester.release.release import Release
 from sequester.release.staging import write_file
 from sequester.report.page import Number, Section, template
-from sequester.report.text import share
 from sequester.verification.streams import in_time_order, read_certificates
 
 if TYPE_CHECKING:
@@ -365,7 +364,7 @@ def write_page(out: Path, state: Path, *, lost: Mapping[str, int]) -> None:
         numbers=(
             Number(name="Snapshots", value=number(len(found))),
             Number(name="Records", value=number(n_published)),
-            Number(name="Lost", value=number(n_lost), about=share(n_lost, n_lost + n_published)),
+            Number(name="Lost", value=number(n_lost), about=percent(n_lost / max(n_lost + n_published, 1))),
         ),
         sections=tuple(sections),
     )
