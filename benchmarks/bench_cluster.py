@@ -139,7 +139,7 @@ def works(scale: float, folder: Path):
 
     That one returns what it found.
     """
-    many, some = int(110_000 * scale), int(60_000 * scale)
+    many, some = int(140_000 * scale), int(60_000 * scale)
     block = max(int(2_000 * scale), 100)
     yield (
         f"cblda, {many:,} patients in blocks of {block:,}",
