@@ -185,6 +185,8 @@ KINDS = {
 """Kind of hierarchy to its name, its parameter, and how that is written."""
 _EXAMPLES = 8
 """Values whose way up is shown."""
+_NO_PREVIEW: dict[str, Any] = {"wrong": [], "findings": [], "levels": [], "examples": []}
+"""What is shown of a hierarchy that cannot be built."""
 
 
 def _hierarchies_context(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
@@ -292,18 +294,17 @@ def _preview_of(project: Project, attribute: str, hierarchy: Mapping[str, Any]) 
         if values and not any(each.severity == "error" for each in findings):
             tree = builder.build(values, column=attribute)
     except ValidationError as error:
-        wrong = validation_errors(error, {"hierarchy": hierarchy}, QuasiSettings)
-        return {"wrong": wrong, "findings": [], "levels": [], "examples": []}
+        return _NO_PREVIEW | {"wrong": validation_errors(error, {"hierarchy": hierarchy}, QuasiSettings)}
     except InputError as error:
-        return {"wrong": error.lines, "findings": [], "levels": [], "examples": []}
-    levels = () if tree is None else range(tree.height + 1)
+        return _NO_PREVIEW | {"wrong": error.lines}
+    if tree is None:
+        return _NO_PREVIEW | {"findings": findings}
+    levels = range(tree.height + 1)
     return {
         "wrong": [],
         "findings": findings,
-        "levels": [] if tree is None else [len(set(tree.level_labels(level))) for level in levels],
-        "examples": []
-        if tree is None
-        else [[tree.generalize(value, level) for level in levels] for value in values[:_EXAMPLES]],
+        "levels": [len(set(tree.level_labels(level))) for level in levels],
+        "examples": [[tree.generalize(value, level) for level in levels] for value in values[:_EXAMPLES]],
     }
 
 
@@ -313,7 +314,7 @@ def _preview(
     try:
         tried = _preview_of(bench.project, key, _read(bench, kind, parameter, origin))
     except InputError as error:
-        tried = {"wrong": error.lines, "findings": [], "levels": [], "examples": []}
+        tried = _NO_PREVIEW | {"wrong": error.lines}
     return {"target": "preview", "template": "preview.html", "context": {"preview": tried}}
 
 
