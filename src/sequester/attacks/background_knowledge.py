@@ -330,8 +330,13 @@ def n_of_persons(table: EventTable, domain: Domain) -> int:
 
 
 def _ordered(task: Draw, n_items: int) -> BackgroundKnowledge:
-    events = distinct_draws(task.lengths, n_items, task.rng)
-    return task.take(events, task.some_columns(events))
+    """Draw items of different events in their order, with ``gaps`` only such as have a time.
+
+    ``generalized`` and ``mixed`` ones are known at levels that are drawn.
+    """
+    events = _later(task, n_items) if task.kind == "gaps" else distinct_draws(task.lengths, n_items, task.rng)
+    columns = task.some_columns(events)
+    return task.take(events, columns, some_depths(task, columns) if task.kind in COARSER else None)
 
 
 def _later(task: Draw, n_items: int) -> Counts:
@@ -339,11 +344,6 @@ def _later(task: Draw, n_items: int) -> Counts:
     n_before = int(bool(task.pool.table.of_persons))
     events = distinct_draws(task.lengths - n_before, n_items, task.rng)
     return np.where(events < 0, -1, events + n_before)
-
-
-def _gaps(task: Draw) -> BackgroundKnowledge:
-    events = _later(task, task.known)
-    return task.take(events, task.some_columns(events))
 
 
 def _demographics(task: Draw) -> BackgroundKnowledge:
@@ -411,13 +411,6 @@ def _of_one_event(task: Draw, columns: Counts) -> BackgroundKnowledge:
     """Return knowledge of one event of each person; -1 is no column."""
     event = task.rng.integers(0, task.lengths)
     return task.take(np.where(columns < 0, -1, event[:, None]), np.maximum(columns, 0))
-
-
-def _generalized(task: Draw) -> BackgroundKnowledge:
-    """Draw ordered items, generalized: one level per attribute, or with ``mixed`` one per item."""
-    events = distinct_draws(task.lengths, task.known, task.rng)
-    columns = task.some_columns(events)
-    return task.take(events, columns, some_depths(task, columns))
 
 
 def some_depths(task: Draw, columns: Counts) -> Counts:
@@ -646,12 +639,9 @@ VALUES: dict[str, Callable[[Domain], Mask]] = {
 """The nodes that the first item of a piece is one of, by kind."""
 _DRAWS: dict[KnowledgeKind, Callable[[Draw], BackgroundKnowledge]] = {
     "anywhere": lambda task: _anywhere(task, task.known),
-    "ordered": lambda task: _ordered(task, task.known),
+    **dict.fromkeys(("ordered", "generalized", "mixed", "gaps"), lambda task: _ordered(task, task.known)),
     "consecutive": _consecutive,
     "event": _event,
-    "generalized": _generalized,
-    "mixed": _generalized,
-    "gaps": _gaps,
     "count": _count,
     "negative": _negative,
     "sensitive": _with_value,
