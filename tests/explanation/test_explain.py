@@ -19,7 +19,6 @@ from sequester.explanation import explain
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT, METHODS, PH, BFP2kA, BottomUp, PrefixPruning, Reposition
 from sequester.methods.method import Method
-from sequester.methods.relax import with_quasi
 from sequester.testing import history_table, record_table, symbol_table
 
 
@@ -139,7 +138,7 @@ def test_a_hierarchy_that_begins_coarser_is_tried():
 def test_a_larger_max_level_is_tried():
     table = history_table(rows(8, 3, seed=4))
     capped = {"letter": replace(table.schema.quasi["letter"], max_level=0)}
-    table = table.replace(schema=with_quasi(table.schema, capped))
+    table = table.replace(schema=replace(table.schema, quasi=table.schema.quasi | capped))
     method = CBLDA(k=2, c=1)
     explanation = explain(made(method, table), original=table, method=method)
     wider = next(each for each in explanation.relaxations if each.parameter == "max_level of letter")

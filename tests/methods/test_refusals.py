@@ -27,7 +27,7 @@ from sequester.methods import (
     SuppressOnly,
     relax,
 )
-from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives, with_quasi
+from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives
 from sequester.testing import history_table, record_table, symbol_table
 
 SEED = "a sentence nobody guesses"
@@ -62,7 +62,9 @@ def relaxed(method, table, setting):
     if name.startswith("max_level of "):
         column = name.removeprefix("max_level of ")
         quasi = replace(table.schema.quasi[column], max_level=value)
-        return method, table.replace(schema=with_quasi(table.schema, {column: quasi}))
+        return method, table.replace(
+            schema=replace(table.schema, quasi={**table.schema.quasi, column: quasi})
+        )
     if name.startswith("uncertainty."):
         spread = replace(method.uncertainty, **{name.removeprefix("uncertainty."): value})
         return replace(method, uncertainty=spread), table
@@ -97,7 +99,7 @@ def fault(method, table):
 
 def ruled(table, **rules):
     quasi = replace(table.schema.quasi["letter"], **rules)
-    return table.replace(schema=with_quasi(table.schema, {"letter": quasi}))
+    return table.replace(schema=replace(table.schema, quasi={**table.schema.quasi, "letter": quasi}))
 
 
 RULES = st.sampled_from([{}, {"max_level": 0}, {"max_level": 1}, {"never_suppress": ("a",)}])
