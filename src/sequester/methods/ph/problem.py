@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
-from math import factorial
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -212,7 +212,8 @@ def orders_of(size: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
     distances: list[int] = []
     for distance in range(1, size):
         left = BUDGET - len(found)
-        is_whole = _is_within(size, distance, left)
+        # So many orders are so far away: a place behind an earlier element for each that is inserted.
+        is_whole = sum(map(prod, combinations(range(1, size), distance))) <= left
         if is_whole:
             level = _all_orders(size, distance)
         else:
@@ -238,18 +239,6 @@ def order_tables(sizes: Sequence[int], rng: np.random.Generator) -> Orders:
         n_orders.append(len(steps))
     starts = np.column_stack([np.cumsum(n_places), np.cumsum(n_orders)])
     return Orders(np.concatenate(places), np.concatenate(distances), starts)
-
-
-def _is_within(size: int, distance: int, budget: int) -> bool:
-    """Return whether no more than `budget` permutations of `size` elements are `distance` swaps away."""
-    if size <= SHORT:
-        return True
-    # Unsigned Stirling numbers of the first kind, by their recurrence.
-    row = [1]
-    for m in range(1, size + 1):
-        row = [0, *row]
-        row = [row[k] + (m - 1) * (row[k + 1] if k + 1 < len(row) else 0) for k in range(m + 1)]
-    return row[size - distance] <= min(budget, factorial(size))
 
 
 @cache
