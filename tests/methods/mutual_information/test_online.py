@@ -15,7 +15,6 @@ from sequester.errors import InputError, ParameterError
 from sequester.methods.mutual_information.method import TopDown
 from sequester.methods.mutual_information.online import (
     ExactLeakageAccount,
-    OnlineTopDown,
     PaperLeakageAccount,
 )
 
@@ -38,7 +37,7 @@ def streams(draw):
 @given(streams())
 def test_the_leakage_of_every_prefix_is_within_the_bound_by_the_oracles_count(stream):
     tree, row, asked, bits = stream
-    online = OnlineTopDown(taxonomy(tree), max_leakage_bits=bits, **asked)
+    online = TopDown(max_leakage_bits=bits, **asked).follow(taxonomy(tree))
     released = tuple(online.run(row))
     assert len(released) == len(row)
     for end in range(len(row) + 1):
@@ -56,7 +55,7 @@ def test_the_leakage_of_every_prefix_is_within_the_bound_by_the_oracles_count(st
 @given(streams(), st.text("ab", max_size=4))
 def test_what_has_left_does_not_depend_on_what_comes_later_than_the_window(stream, more):
     tree, row, asked, bits = stream
-    first, second = (OnlineTopDown(taxonomy(tree), max_leakage_bits=bits, **asked) for _ in range(2))
+    first, second = (TopDown(max_leakage_bits=bits, **asked).follow(taxonomy(tree)) for _ in range(2))
     gone = [node for symbol in row for node in first.push(symbol)]
     assert len(gone) == max(0, len(row) - asked["window"])
     assert gone == list(second.run(row + more))[: len(gone)]
@@ -65,7 +64,7 @@ def test_what_has_left_does_not_depend_on_what_comes_later_than_the_window(strea
 @given(streams())
 def test_the_running_bound_is_no_less_than_what_leaks(stream):
     tree, row, asked, bits = stream
-    online = OnlineTopDown(taxonomy(tree), max_leakage_bits=bits, **asked)
+    online = TopDown(max_leakage_bits=bits, **asked).follow(taxonomy(tree))
     released = tuple(online.run(row))
     most = max(oracles.leaks(row, released, **asked).values())
     assert most <= online.leakage_bits + 1e-9
@@ -136,8 +135,8 @@ def test_a_generous_bound_changes_nothing_and_none_at_all_shows_nothing():
     row = "abcdabcdab"
     asked = {"patterns": [("a", "b")], "window": 2}
     tree = taxonomy(TREES["two levels"])
-    assert list(OnlineTopDown(tree, max_leakage_bits=3, **asked).run(row)) == list(row)
-    assert set(OnlineTopDown(tree, max_leakage_bits=0, **asked).run(row)) == {"*"}
+    assert list(TopDown(max_leakage_bits=3, **asked).follow(tree).run(row)) == list(row)
+    assert set(TopDown(max_leakage_bits=0, **asked).follow(tree).run(row)) == {"*"}
 
 
 def test_the_loss_is_compared_with_offline_on_the_same_sequence():
@@ -148,7 +147,7 @@ def test_the_loss_is_compared_with_offline_on_the_same_sequence():
     asked = {"patterns": [("a", "b"), ("c", "d")], "window": 3}
     losses = []
     for bits in (0.1, 0.3, 0.6):
-        online = OnlineTopDown(tree, max_leakage_bits=bits, **asked)
+        online = TopDown(max_leakage_bits=bits, **asked).follow(tree)
         list(online.run(row))
         losses.append(online.loss_per_symbol)
     assert losses == sorted(losses, reverse=True)
@@ -156,7 +155,7 @@ def test_the_loss_is_compared_with_offline_on_the_same_sequence():
 
 
 def test_a_symbol_outside_the_taxonomy_and_one_after_the_end_are_refused():
-    online = OnlineTopDown(taxonomy(TREES["flat"]), patterns=[("a", "b")], window=2, max_leakage_bits=0.5)
+    online = TopDown(patterns=[("a", "b")], window=2, max_leakage_bits=0.5).follow(taxonomy(TREES["flat"]))
     with pytest.raises(InputError, match="symbol 'z' is not a leaf of the taxonomy"):
         online.push("z")
     assert online.finish() == []

@@ -256,15 +256,7 @@ class TopDown(MutualInformationMethod):
         if self.weight is not None:
             msg = f"weight must not be given to follow a stream, got {self.weight!r}"
             raise ParameterError(msg)
-        return OnlineTopDown(
-            hierarchy,
-            patterns=self.patterns,
-            window=self.window,
-            max_leakage_bits=self.max_leakage_bits,
-            worst_case=self.worst_case,
-            measure=self.measure,
-            cost=self.cost,
-        )
+        return OnlineTopDown(self, hierarchy, max_leakage_bits=self.max_leakage_bits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,16 +10,17 @@ from collections import Counter, deque
 from functools import lru_cache
 from itertools import combinations
 from math import comb, e, exp, inf, log, log2
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import quoted
 from sequester.methods.mutual_information.algorithm import costs_by_depth
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator
 
     from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods.mutual_information.method import TopDown
 
 ROOT = 0
 """The node that says nothing."""
@@ -349,44 +350,35 @@ class OnlineTopDown:
     """Releases each symbol when at most `window` others have come after it.
 
     After every released symbol, what has been released tells at most `max_leakage_bits` about the patterns of
-    each length (in the worst case: about each pattern) by the `measure`, whatever comes later. A symbol
-    leaves as the lowest node of its path after which it is still possible, for any future, to stay within the
-    bound by releasing nothing but the root; so the root itself is always possible.
+    each length (in the worst case: about each pattern) by the measure of the method, whatever comes later. A
+    symbol leaves as the lowest node of its path after which it is still possible, for any future, to stay
+    within the bound by releasing nothing but the root; so the root itself is always possible.
 
     Examples
     --------
     >>> from sequester.hierarchies import Hierarchy
     >>> shop = Hierarchy.from_tree({"Alcohol": ["Beer", "Wine"], "Snack": ["Chips", "Cookies"]})
-    >>> online = OnlineTopDown(shop, patterns=[("Beer", "Chips")], window=1, max_leakage_bits=0.6)
+    >>> from sequester.methods import TopDown
+    >>> online = TopDown(patterns=[("Beer", "Chips")], window=1, max_leakage_bits=0.6).follow(shop)
     >>> list(online.run(["Beer", "Chips", "Wine", "Beer", "Cookies"]))
     ['*', '*', '*', 'Beer', 'Cookies']
     >>> online.leakage_bits <= 0.6
     True
     """
 
-    def __init__(
-        self,
-        hierarchy: Hierarchy,
-        *,
-        patterns: Iterable[tuple[str, ...]],
-        window: int,
-        max_leakage_bits: float,
-        worst_case: bool = False,
-        measure: Literal["exact", "paper"] = "exact",
-        cost: str | Mapping[str, Mapping[str, float]] = "information-loss",
-    ) -> None:
+    def __init__(self, method: TopDown, hierarchy: Hierarchy, *, max_leakage_bits: float) -> None:
         self._tree = hierarchy
-        self._window = window
+        self._window = method.window
         self._bits = max_leakage_bits + ROUNDING
         self._leaves = frozenset(hierarchy.labels[node] for node in hierarchy.leaf_nodes)
         labels = sorted(self._leaves)
-        self._costs = dict(zip(labels, costs_by_depth(hierarchy, labels, cost), strict=True))
+        self._costs = dict(zip(labels, costs_by_depth(hierarchy, labels, method.cost), strict=True))
         by_length: dict[int, list[tuple[str, ...]]] = {}
-        for pattern in patterns:
+        for pattern in method.patterns:
             by_length.setdefault(len(pattern), []).append(pattern)
         self._accounts = [
-            (ExactLeakageAccount if measure == "exact" else PaperLeakageAccount)(
-                length, [[each] for each in group] if worst_case else [group], window=window
+            (ExactLeakageAccount if method.measure == "exact" else PaperLeakageAccount)(
+                length, [[each] for each in group] if method.worst_case else [group], window=method.window
             )
             for length, group in sorted(by_length.items())
         ]
