@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from oracles import trajectories as oracle
 from sequester import kernels
+from sequester.data.trajectories import METRES_PER_DEGREE, Lattice, Touches
 
 pytestmark = pytest.mark.kernel
 
@@ -70,19 +71,15 @@ def test_large_tables_grow():
 
 @given(st.lists(st.lists(cells, max_size=8), max_size=6))
 def test_densities_equal_definition(trajectories):
-    flat = [cell for each in trajectories for cell in each]
-    numbers, distinct = kernels.trajectories.number_cells(_numbers(flat))
+    flat = np.array([cell for each in trajectories for cell in each], np.float64).reshape(-1, 2)
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in trajectories])]).astype(np.int64)
-    counts = kernels.trajectories.count_touching(numbers, offsets, len(distinct))
-    names = [(int(cell) >> 32, int(cell) & (2**32 - 1)) for cell in distinct]
-    assert dict(zip(names, counts.tolist(), strict=True)) == oracle.densities(trajectories)
-
-
-def test_many_cells_keep_their_numbers():
-    wanted = np.arange(5000, dtype=np.int64) * 7_919
-    numbers, distinct = kernels.trajectories.number_cells(np.concatenate([wanted, wanted[::-1]]))
-    assert distinct.tolist() == wanted.tolist()
-    assert numbers[:5000].tolist() == numbers[5000:][::-1].tolist() == list(range(5000))
+    # Squares of one degree; the equator and the prime meridian are the lines 90 and 180.
+    lattice = Lattice(METRES_PER_DEGREE, 0)
+    touches = Touches.of(lattice, flat[:, 0] + 0.5, flat[:, 1] + 0.5, offsets, segments=False)
+    names = [((int(cell) >> 32) - 90, (int(cell) & (2**32 - 1)) - 180) for cell in touches.cells]
+    assert names == sorted(names)
+    assert [names[number] for number in touches.numbers] == [cell for each in trajectories for cell in each]
+    assert dict(zip(names, touches.densities().tolist(), strict=True)) == oracle.densities(trajectories)
 
 
 quarters = st.integers(0, 24).map(lambda n: n / 4)

@@ -320,16 +320,15 @@ class Touches:
             )
         else:
             cells = lattice.cells(lat, lon)
-        numbers, found = kernels.trajectories.number_cells(cells)
-        order = np.argsort(found)
-        rank = np.empty(len(found), np.int32)
-        rank[order] = np.arange(len(found), dtype=np.int32)
-        return cls(lattice, rank[numbers], found[order], points, shares, offsets)
+        # A trajectory stays in a cell for a while: of each run, the first is enough.
+        is_first = np.diff(cells, prepend=-1) != 0
+        found, numbers = np.unique(cells[is_first], return_inverse=True)
+        return cls(lattice, numbers.astype(np.int32)[np.cumsum(is_first) - 1], found, points, shares, offsets)
 
     def densities(self) -> Counts:
         """Count the trajectories that touch each cell, once each."""
-        counts: Counts = kernels.trajectories.count_touching(self.numbers, self.offsets, len(self.cells))
-        return counts
+        touched, _ = kernels.rows.list_symbols(self.numbers, self.offsets, len(self.cells))
+        return np.bincount(touched, minlength=len(self.cells))
 
     def dense_boxes(self, threshold: float) -> tuple[Codes, Counts]:
         """Grow the regions of interest: the region of each cell, or -1, and the rectangle of each region."""

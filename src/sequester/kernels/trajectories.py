@@ -167,44 +167,6 @@ def _enlarged(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
     return more, more_numbers
 
 
-@njit
-def number_cells(cells: Counts) -> tuple[Codes, Counts]:
-    """Number the cells in order of first appearance: each entry's number, and the cell of each number."""
-    entry_numbers = np.empty(cells.size, np.int32)
-    distinct = np.empty(1024, np.int64)
-    table, numbers = np.full(4096, FREE, np.int64), np.full(4096, FREE, np.int32)
-    n_cells = 0
-    last, last_number = FREE, FREE
-    for i in range(cells.size):
-        if cells[i] != last:
-            last = cells[i]
-            slot = find_slot(table, last)
-            last_number = numbers[slot]
-            if last_number == FREE:
-                last_number = n_cells
-                distinct = ensure_capacity(distinct, n_cells, n_cells + 1)
-                distinct[n_cells] = last
-                table[slot], numbers[slot] = last, n_cells
-                n_cells += 1
-                if 2 * n_cells > table.size:
-                    table, numbers = _enlarged(table, numbers)
-        entry_numbers[i] = last_number
-    return entry_numbers, distinct[:n_cells].copy()
-
-
-@njit
-def count_touching(numbers: Codes, offsets: Offsets, n_cells: int) -> Counts:
-    """Count the rows that touch each cell, once each; row ``r`` is ``numbers[offsets[r]:offsets[r + 1]]``."""
-    counts = np.zeros(n_cells, np.int64)
-    touched_by = np.full(n_cells, -1, np.int64)
-    for row in range(offsets.size - 1):
-        for i in range(offsets[row], offsets[row + 1]):
-            if touched_by[numbers[i]] != row:
-                touched_by[numbers[i]] = row
-                counts[numbers[i]] += 1
-    return counts
-
-
 class Grid(NamedTuple):
     """Cells by number, with what is known of each."""
 
