@@ -71,7 +71,7 @@ def solve(
     progress(0.0, "grouping equal histories")
     thresholds, suppression, thorough = (
         method.thresholds(),
-        method.suppresses_how,
+        method.suppression,
         method.effort == "thorough",
     )
     # Where sensitive values may be known, none is secret to all.
@@ -100,7 +100,7 @@ def solve(
         quasi=quasi,
         histories=histories,
         suppress=suppression is not None,
-        stars=method.counts_stars,
+        stars=method.stars == "counted",
     )
     work = WorkBudget(math.inf if thorough else workload.most_cells(local=suppression == "local"))
     targets = targets_of(table, quasi, histories) if sensitive_known else ()
@@ -117,7 +117,7 @@ def solve(
         return LatticeSearch(elimination, workload, progress, thorough)
 
     search = look(thresholds, rules_for(table), part(progress, 0.1, 0.9))
-    found = search.full() if method.searches_fully else search.greedy()
+    found = search.full() if method.search == "full" else search.greedy()
     if not isinstance(found, Obstacle):
         progress(0.9, "assembling the release")
         return BestNode(is_kept, found, search.elimination, bool(search.skipped))

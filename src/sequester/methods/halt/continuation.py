@@ -168,7 +168,7 @@ class SeriesRows(LocalRows):
 
 def accumulate(arrivals: Arrivals, past: Series, model: KCPPrivacy, method: KCPMethod) -> SeriesRows:
     """Make one row of each person with something new, and fold equal ones of all others."""
-    new, suppress, stars = arrivals.table, method.suppresses_how is not None, method.counts_stars
+    new, suppress, stars = arrivals.table, method.suppression is not None, method.stars == "counted"
     trees = {name: tree.to_frame() for name, tree in new.hierarchies.items()}
     before = rebuild_table(past.tables, past.certified, trees).histories
     before = before.replace(hierarchies=new.hierarchies)
@@ -290,7 +290,7 @@ class Continuation:
     ) -> None:
         """Lay new events behind those that were released."""
         self._new, self.thresholds, self._engine = arrivals.table, method.thresholds(), engine
-        self._suppress = method.suppresses_how is not None
+        self._suppress = method.suppression is not None
         self.rows = accumulate(arrivals, past, model, method)
         self.quasi = self.rows.quasi
         # New persons count only as long as something of them is shown.

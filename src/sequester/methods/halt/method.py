@@ -64,19 +64,19 @@ class KCPMethod(HistoryMethod):
             object.__setattr__(self, name, getattr(model, name))
 
     @property
-    def counts_stars(self) -> bool:
-        """A suppressed cell is an item of its own."""
-        return True
-
-    @property
-    def searches_fully(self) -> bool:
-        """The whole lattice is searched."""
-        return False
-
-    @property
-    def suppresses_how(self) -> Literal["local", "global"] | None:
+    def suppression(self) -> Literal["local", "global"] | None:
         """Single cells are suppressed, or values wherever they stand; None for neither."""
         return None
+
+    @property
+    def stars(self) -> Literal["counted", "ignored"]:
+        """Is a suppressed cell something that can be known, or nothing."""
+        return "counted"
+
+    @property
+    def search(self) -> Literal["greedy", "full"]:
+        """How levels are looked for."""
+        return "greedy"
 
     def model(self) -> KCPPrivacy:
         """Promise (K,C)^P-privacy."""
@@ -87,7 +87,7 @@ class KCPMethod(HistoryMethod):
             c=self.c,
             p=self.p,
             levels=self.levels,
-            stars="counted" if self.counts_stars else "ignored",
+            stars=self.stars,
             sensitive_known=self.sensitive_known,
         )
 
@@ -179,7 +179,7 @@ class KCPMethod(HistoryMethod):
         """Measure how much coarser the release is, and what is missing."""
         from sequester.methods.evaluate import measure_cells
 
-        how = "cell by cell" if self.suppresses_how == "local" else "value by value"
+        how = "cell by cell" if self.suppression == "local" else "value by value"
         return measure_cells(outcome, table, suppressed=f"are suppressed {how}", progress=progress)
 
 
@@ -241,21 +241,6 @@ class HALT(KCPMethod):
     """Is a suppressed cell something that can be known ("counted"), or nothing."""
     search: Literal["greedy", "full"] = "greedy"
     """How levels are looked for: from the coarsest down ("greedy"), or among all combinations ("full")."""
-
-    @property
-    def counts_stars(self) -> bool:
-        """A suppressed cell is an item of its own."""
-        return self.stars == "counted"
-
-    @property
-    def searches_fully(self) -> bool:
-        """The whole lattice is searched."""
-        return self.search == "full"
-
-    @property
-    def suppresses_how(self) -> Literal["local", "global"] | None:
-        """Single cells are suppressed, or values wherever they stand."""
-        return self.suppression
 
 
 @dataclass(frozen=True, kw_only=True)

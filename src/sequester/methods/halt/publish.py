@@ -423,7 +423,7 @@ def reasons_of(method: KCPMethod, changes: pl.LazyFrame, table: EventTable) -> t
             tree = table.hierarchies.get(str(column))
             level, height = rows["level"][0], 1 if tree is None else tree.height
             thresholds = f"k = {method.k:,}, c = {method.c}, p = {method.p:,}"
-            least = ", suppression included" if method.suppresses_how else ""
+            least = ", suppression included" if method.suppression else ""
             text = (
                 f"{column}: {values} coarser, at level {level} of {height}. Of all combinations of levels "
                 f"that were tried and keep {thresholds}, this one loses least{least}."
