@@ -19,7 +19,7 @@ from sequester.hierarchies import Hierarchy
 from sequester.methods import HALT, GloGen
 from sequester.release.certificate import Certificate
 from sequester.release.open import Opened, covers, node_probabilities
-from sequester.verification.contents import open as open_release
+from sequester.verification.verify import open_parts as open_release
 from sequester.workflow.write import write
 from verification.doctoring import rehash
 

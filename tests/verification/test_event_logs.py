@@ -15,7 +15,7 @@ from sequester.errors import InputError, SequesterWarning
 from sequester.io.spmf import write_spmf
 from sequester.io.xes import ACTIVITY, CASE, read_xes, write_xes
 from sequester.release.files import expected_log, read_log, unsupported_reason, write_log
-from sequester.verification.contents import open as open_release
+from sequester.verification.verify import open_parts as open_release
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import rehash

@@ -15,7 +15,7 @@ from sequester.errors import InputError
 from sequester.io.parquet import try_decode
 from sequester.privacy import MODELS
 from sequester.release.folder import LARGEST_CERTIFICATE
-from sequester.verification.contents import open as open_release
+from sequester.verification.verify import open_parts as open_release
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import edit_certificate, rehash

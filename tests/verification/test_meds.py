@@ -13,7 +13,7 @@ from meds import CodeMetadataSchema, DataSchema, DatasetMetadataSchema
 from sequester.datasets.hospital import make_meds
 from sequester.errors import InputError
 from sequester.io.clinical import Meds
-from sequester.verification.contents import open as open_release
+from sequester.verification.verify import open_parts as open_release
 from sequester.verification.verify import verify
 from sequester.workflow.protect import protect
 from verification.doctoring import rehash

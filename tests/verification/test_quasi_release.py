@@ -18,7 +18,7 @@ from sequester.privacy import KCPPrivacy
 from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome, assemble
 from sequester.release.randomness import Randomness
-from sequester.verification.contents import open as open_release
+from sequester.verification.verify import open_parts as open_release
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import edit_certificate, rehash, replace_table

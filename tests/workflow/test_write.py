@@ -21,7 +21,7 @@ from sequester.data.sequences import Sequences
 from sequester.errors import InputError, InternalError, SequesterWarning, UnattainableError
 from sequester.privacy import SequenceKAnonymity
 from sequester.release.staging import check_target
-from sequester.verification.contents import open as open_release
+from sequester.verification.verify import open_parts as open_release
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import polars as pl
@@ -30,12 +29,9 @@ from sequester.release.folder import (
     CROISSANT,
     HIERARCHY_COLUMNS,
     HIERARCHY_SEPARATOR,
-    check_files,
     croissant_json,
     hierarchy_csv,
-    read_certificate,
 )
-from sequester.release.open import Opened
 from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.verification.claim import claimed_columns, hierarchy_columns
 from sequester.verification.tables import (
@@ -49,8 +45,8 @@ from sequester.verification.tables import (
 )
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Collection, Mapping
+    from pathlib import Path
 
     from sequester.engine import Engine
     from sequester.release.certificate import Certificate
@@ -178,20 +174,6 @@ def _check_listed(
     present = {column: paths[column] for column in trees if paths[column] in files}
     surplus = sorted({*files} - allowed - {*present.values()})
     return present, [f"{safe_text(name)}: {_reason(name, paths)}" for name in surplus]
-
-
-def open(path: str | os.PathLike[str]) -> Opened:  # noqa: A001  (as in sq.open, where it is plain)
-    """Read one release folder; see `sequester.open`."""
-    folder = Path(path)
-    certificate, _ = read_certificate(folder)
-    findings = check_files(folder, certificate.files)
-    if findings:
-        raise InputError(*findings)
-    contents, findings = read_release(folder, certificate)
-    if contents is None:
-        raise InputError(*findings)
-    contents = contents.as_text()
-    return Opened(contents.frame, contents.hierarchies, certificate, contents.tables)
 
 
 def check_description(folder: Path, certificate: Certificate) -> list[str]:

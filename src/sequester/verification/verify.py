@@ -31,7 +31,6 @@ from sequester.verification.claim import (
     with_protected,
 )
 from sequester.verification.contents import Contents, read_release
-from sequester.verification.contents import open as open_one
 from sequester.verification.original import (
     align_to_original,
     check_names,
@@ -482,15 +481,15 @@ def open_parts(*paths: str | os.PathLike[str]) -> Opened:
     >>> sq.open(written).frame.height
     4
     """
-    if len(paths) == 1:
-        return open_one(paths[0])
     parts = [Part.read(path) for path in paths]
     findings = [line for part in parts for line in part.findings]
     if findings:
         raise InputError(*findings)
-    check_numbers(parts)
-    findings = check_chain(parts)
-    joined, unfit = join_contents([part.contents for part in parts if part.contents is not None])
-    if findings or unfit:
-        raise InputError(*findings, *unfit)
-    return Opened(joined.frame, joined.hierarchies, parts[-1].certificate, joined.tables)
+    read = [part.contents for part in parts if part.contents is not None]
+    contents = read[-1]
+    if len(parts) > 1:
+        check_numbers(parts)
+        contents, unfit = join_contents(read)
+        if findings := [*check_chain(parts), *unfit]:
+            raise InputError(*findings)
+    return Opened(contents.frame, contents.hierarchies, parts[-1].certificate, contents.tables)

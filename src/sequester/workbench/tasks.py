@@ -20,7 +20,7 @@ from sequester.errors import HierarchyError, InputError
 from sequester.release.staging import write_file
 from sequester.report.plot import draw_frontier
 from sequester.verification.claim import claimed_model
-from sequester.verification.contents import open as open_release
+from sequester.verification.verify import open_parts
 from sequester.workflow.advise import advise as weigh
 from sequester.workflow.compare import KNOWN, CompareOptions, compare_config
 from sequester.workflow.comparison.comparison import Comparison, describe_adversary
@@ -359,7 +359,7 @@ def look(
 ) -> dict[str, Any]:
     """Open a release as its recipient does, and estimate how many had a value."""
     work.progress(0.0, "opening")
-    opened = open_release(release)
+    opened = open_parts(release)
     expected = opened.expected_count({column: value}, persons=persons) if column else None
     return {
         "promise": claimed_model(opened.certificate).in_words(),

@@ -24,7 +24,6 @@ from sequester.release.certificate import rebuild_table
 from sequester.release.folder import PSEUDONYMS, read_certificate
 from sequester.release.release import PERSON
 from sequester.verification.claim import claimed_model
-from sequester.verification.contents import open as open_release
 from sequester.verification.original import align_to_original, check_pseudonyms, read_pseudonyms, with_owners
 from sequester.verification.verify import find_pseudonyms, open_parts, release_folder
 from sequester.workflow.config import Config
@@ -210,7 +209,7 @@ def attack_release(
     run.progress(0.0, "reading the release")
     places = [release_folder(each) if len(folders) > 1 else Path(each) for each in folders]
     parts = _series_of(places)
-    opened = open_parts(*parts) if parts else open_release(places[0])
+    opened = open_parts(*(parts or places[:1]))
     config = Config.load(original)
     run.progress(0.1, "reading the original")
     table = config.table(run.warn, engine=run.engine)
@@ -274,7 +273,7 @@ def _attack_side_by_side(folders: Sequence[Path], case: Case) -> list[Risk]:
     """Attack independent releases of the same people together, beside the first of them alone."""
     tables, names = [], []
     for folder in folders:
-        opened = open_release(folder)
+        opened = open_parts(folder)
         path = find_pseudonyms(folder)
         if path is None:
             msg = (
