@@ -16,7 +16,7 @@ from itertools import combinations, product
 
 ROOT = "*"
 NUMBER = r"[\d,]+"
-SHARE = r"(?:[\d.]+ %|\d+/\d+)"
+SHARE = r"(?:[\d.]+%|\d+/\d+)"
 KCP = re.compile(
     rf"An adversary who knows (?P<known>one value|up to {NUMBER} values) of a person's quasi-identifiers"
     rf"(?P<aside> \(protected values aside\))?, "
@@ -82,7 +82,7 @@ def number(text):
 
 def share(text):
     """A share exactly as it is written."""
-    return Fraction(text.removesuffix(" %")) / 100 if text.endswith("%") else Fraction(text)
+    return Fraction(text.removesuffix("%")) / 100 if text.endswith("%") else Fraction(text)
 
 
 # (K,C)^P-privacy

@@ -102,7 +102,7 @@ def test_hole_4_records_are_not_truthful_and_the_limits_say_so():
 
 def test_hole_5_cutting_most_sequences_warns_and_names_a_k_that_cuts_less():
     rows = ["abc"] * 4 + ["abd"] * 4 + ["b"] * 3
-    with pytest.warns(SequesterWarning, match=r"^k = 5 cuts 100\.0 % of the sequences; k = 4 cuts 27\.3 %$"):
+    with pytest.warns(SequesterWarning, match=r"^k = 5 cuts 100\.0% of the sequences; k = 4 cuts 27\.3%$"):
         BFP2kA(k=5).apply(symbol_table(rows))
 
 

@@ -175,7 +175,7 @@ def test_the_claim_makes_the_model_again():
         (KCPrivacy(k=2, c=0.5), "or none."),
         (
             KCPrivacy(k=2, c=0.5, protect={"D": ["a"]}),
-            "at most 50 % of those who are alike show one or more protected values.",
+            "at most 50% of those who are alike show one or more protected values.",
         ),
         (
             KCPrivacy(k=2, c="1/3", reading="each", protect={"D": ["a"]}),

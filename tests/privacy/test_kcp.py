@@ -653,7 +653,7 @@ def test_the_promise_in_words():
     words = KCPPrivacy(k=5, c=0.7, p=3, protect={"D": ["HIV"]}).in_words()
     assert "knows up to 3 values" in words
     assert "each as it is released or coarser, matches at least 5 persons" in words
-    assert "no protected value is shown for more than 70 % of the persons matched" in words
+    assert "no protected value is shown for more than 70% of the persons matched" in words
     one = KCPPrivacy(k=2, c="1/3", p=1, protect={"D": ["HIV"]}).in_words()
     assert "knows one value" in one
     assert "for more than 1/3 of the persons matched" in one

@@ -297,7 +297,7 @@ def test_the_claim_tells_everything_but_the_patterns():
         "measure": "exact",
     }
     assert model.in_words() == MutualInformationPrivacy(sensitive={("x", "y")}, window=3).in_words()
-    assert "50 % of what" in model.in_words()
+    assert "50% of what" in model.in_words()
     assert model.needs_original
     assert model.about(symbol_table(["ab"])) == model
     bits = MutualInformationPrivacy(max_leakage_bits=0.25, worst_case=True, measure="paper")

@@ -263,7 +263,7 @@ class Risk:
         )
 
 
-_HEADER = ("attack", "knows", "original", "release", "95 %", "control", "chance", "claimed")
+_HEADER = ("attack", "knows", "original", "release", "95%", "control", "chance", "claimed")
 
 
 class Risks(list[Risk]):

@@ -298,7 +298,7 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
 
     made = [place for place, each in enumerate(found.tried) if each.holds]
     if made:
-        header = ("", "candidate", "risk", "95 %", found.measure, "lost", "invented", "reached", "seconds")
+        header = ("", "candidate", "risk", "95%", found.measure, "lost", "invented", "reached", "seconds")
         yield from aligned([header, *(_row(found, place) for place in made)])
         yield ""
     for title, state in (("not feasible", "unattainable"), ("do not apply", "unfit"), ("failed", "failed")):
@@ -308,7 +308,9 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
             yield from (f"  {each.label}: {each.reason}" for each in others)
             yield ""
     known = (
-        "" if found.adversary == "record_guess" else f", for somebody {describe_knowledge(found.knowledge)}"
+        ""
+        if found.adversary == "record_guess"
+        else f", for an adversary {describe_knowledge(found.knowledge)}"
     )
     today = ""
     if found.original is not None:

@@ -177,7 +177,7 @@ def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
     yield f"{found.model} {outcome}: {len(found.risks):,} attacks, {bounded}"
     yield ""
     printed = found.risks if all_risks else main_risks(found.risks, _SHOWN)
-    rows = [("attack", "knows", "before", "after", "95 %", "control", "chance", "promised")]
+    rows = [("attack", "knows", "before", "after", "95%", "control", "chance", "promised")]
     for risk in printed:
         row = risk_row(risk)
         title = f"{row['title']} [{risk.name}]" if all_risks else row["title"]

@@ -63,7 +63,7 @@ class Holders:
             others = counted(len(above) - 1, "more value is", "more values are")
             others = f", and {others} above c" if len(above) > 1 else ""
             problem = (
-                f"c = {c:g} cannot be kept: {100 * share:.2f} % of all persons have {what}{others}, which "
+                f"c = {c:g} cannot be kept: {100 * share:.2f}% of all persons have {what}{others}, which "
                 "coarser values cannot change"
             )
             n_left = int(is_kept.sum())

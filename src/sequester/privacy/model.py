@@ -89,11 +89,11 @@ def in_percent(c: float | str) -> str:
     Examples
     --------
     >>> in_percent(0.5), in_percent(0.3333334), in_percent("1/3")
-    ('50 %', '33.33334 %', '1/3')
+    ('50%', '33.33334%', '1/3')
     """
     if isinstance(c, str):
         return c
-    return f"{all_digits(100 * Decimal(str(float(c))))} %"
+    return f"{all_digits(100 * Decimal(str(float(c))))}%"
 
 
 N_WITNESSES = 5

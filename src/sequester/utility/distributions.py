@@ -376,7 +376,7 @@ def transitions(
             value=weighted_mean(attributes, lambda each: found[each.name].accuracy),
             goal="maximize",
             means=f"The share of next values of {names} in the original that are guessed right from the "
-            "value before by somebody who learned from the release; learned from the original it would "
+            "value before by a model that learned from the release; learned from the original it would "
             f"be {best:.3g}{weights}{few}.",
             formula=(
                 "Σ over attributes of w_A · (original pairs a, b with b = argmax P'(·|a)) / "

@@ -166,7 +166,7 @@ def test_a_table_without_persons_is_refused():
 
 def test_hole_2_the_reading_decides():
     example = Example([FLAT], [[("1",)]] * 3, [["HIV"], ["Cancer"], ["flu"]], [1.0])
-    with pytest.raises(UnattainableError, match=r"66\.67 % of all persons have a protected value"):
+    with pytest.raises(UnattainableError, match=r"66\.67% of all persons have a protected value"):
         CBLDA(k=3, c=0.4).apply(example.table())
     release = apply(CBLDA(k=3, c=0.4, reading="each"), example.table())
     assert release.verdict.achieved == {"k": 3, "c": 1 / 3}

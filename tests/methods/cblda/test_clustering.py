@@ -260,7 +260,7 @@ def test_hole_4_too_many_at_risk_is_said_first():
     with pytest.raises(UnattainableError) as error:
         run(example.table(), k=2, c=0.5)
     assert str(error.value).startswith(
-        "c = 0.5 cannot be kept: 66.67 % of all persons have a protected value, which coarser values"
+        "c = 0.5 cannot be kept: 66.67% of all persons have a protected value, which coarser values"
     )
     assert error.value.achieved == {"c": 0.6667}
     example = Example([FLAT], [[("1",)]] * 3, [["HIV", "Cancer"], ["HIV", "Cancer"], ["flu", "flu"]], [1.0])

@@ -192,7 +192,7 @@ def test_a_column_without_weight_costs_nothing():
 
 def test_a_base_rate_above_c_is_refused_with_the_nearest_c():
     case = stays("1", "1", "1", ill=(0, 1))
-    with pytest.raises(UnattainableError, match=r"66\.67 % of all persons have ill = h") as refused:
+    with pytest.raises(UnattainableError, match=r"66\.67% of all persons have ill = h") as refused:
         run(HALT(k=2, c=0.5, p=1), case.table())
     assert refused.value.achieved == {"c": 0.6667}
     assert run(HALT(k=2, c=refused.value.achieved["c"], p=1), case.table()).verdict

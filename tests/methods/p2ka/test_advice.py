@@ -100,11 +100,11 @@ def test_what_is_said_of_a_k_is_true(rows, k, strict, reattach):
     share = oracles.cut_share(rows, k, **how)
     assume(share > 0.5 and any(oracles.release(rows, k, **how)))
     text = advice(rows, **how).cut_too_much(k, share)
-    assert text.startswith(f"k = {k} cuts {100 * share:.1f} % of the sequences")
+    assert text.startswith(f"k = {k} cuts {100 * share:.1f}% of the sequences")
     if k == 2:
         assert text.endswith("no smaller k can be asked for")
         return
-    named, said = re.search(r"k = (\d+) cuts ([\d.]+) %$", text).groups()
+    named, said = re.search(r"k = (\d+) cuts ([\d.]+)%$", text).groups()
     assert int(named) < k
     assert said == f"{100 * oracles.cut_share(rows, int(named), **how):.1f}"
     shares = [oracles.cut_share(rows, other, **how) for other in range(2, k)]
@@ -120,16 +120,16 @@ SPARSE = ["abcab", "abcba", "bcaab", "bcaba", "cabab", "cabba"]
 def test_data_too_sparse_for_any_k_is_told_so():
     text = advice(SPARSE).cut_too_much(3, 1.0)
     assert text == (
-        "k = 3 cuts 100.0 % of the sequences; no k of 2 or more cuts less than half, and k = 2 cuts 100.0 %"
+        "k = 3 cuts 100.0% of the sequences; no k of 2 or more cuts less than half, and k = 2 cuts 100.0%"
     )
 
 
 def test_bounds_are_named_where_a_run_would_take_too_long(monkeypatch):
     monkeypatch.setattr(algorithm, "AFFORDABLE", 0)
     text = advice(["a"] * 4 + ["b", "bc"]).cut_too_much(3, 1.0)
-    assert text.endswith("; k = 2 cuts at most 33.3 %")
+    assert text.endswith("; k = 2 cuts at most 33.3%")
     text = advice(["ab", "abc", "abd", "cd", "cde", "cdf"]).cut_too_much(3, 1.0)
-    assert text.endswith("and k = 2 cuts between 66.7 % and 100.0 %")
+    assert text.endswith("and k = 2 cuts between 66.7% and 100.0%")
 
 
 def test_largest_asks_few_questions():

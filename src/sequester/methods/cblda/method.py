@@ -35,7 +35,7 @@ class KCMethod(HistoryMethod):
     trial_persons: ClassVar[int] = 2_000
     no_series: ClassVar[str] = (
         "its classes would have to stay together, and on Medicare claims those of 2008 could keep at most "
-        "0.6 % of the events of 2009; halt can"
+        "0.6% of the events of 2009; halt can"
     )
     aligns: ClassVar[bool]
     """Events are paired so that the least is lost, and not at random."""

@@ -92,9 +92,9 @@ POSSIBLE = (
     "who could have it."
 )
 SINGLE_CELLS = (
-    "Single cells are suppressed, and others still show their values: what somebody who knows the method can "
-    "reason from why a cell is suppressed is not covered. An adversary who also knows the quasi-identifiers "
-    "of everybody may become certain of a protected value."
+    "Single cells are suppressed, and others still show their values. What an adversary who knows the method "
+    "infers from a suppressed cell is not covered: one who also knows the quasi-identifiers of everybody may "
+    "become certain of a protected value."
 )
 DROPPED = (
     "Some persons were left out because too many had the same protected value: that a person who should be "
@@ -403,7 +403,7 @@ def limits_of(
     if solution.draft.loss > MUCH:
         what = "columns" if is_known else "quasi-identifiers"
         warnings.append(
-            f"the {what} lose {100 * solution.draft.loss:.1f} % of what they tell: a smaller k or "
+            f"the {what} lose {100 * solution.draft.loss:.1f}% of their information: a smaller k or "
             "p, a larger c, or fewer quasi-identifiers would keep more"
         )
     return tuple(limits), tuple(warnings)

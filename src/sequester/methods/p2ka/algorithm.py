@@ -435,7 +435,7 @@ class FeasibleK:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"
 
 
 MAX_CANDIDATES = 200_000

@@ -40,7 +40,7 @@ def _inspect(bench: Workbench) -> None:
 
 RISK = Step(
     title="Risk today",
-    lead="See what somebody who knows one, two or three things about a person could do with the data as "
+    lead="See what an adversary who knows one, two or three things about a person could do with the data as "
     "it is.",
     template="risk.html",
     context=_risk_context,

@@ -658,11 +658,11 @@ def describe_adversary(name: str, knowledge: Knowledge) -> str:
     """Describe who the adversary is and what the number means."""
     if name == RECORDS:
         return (
-            f"The risk is the {ADVERSARIES[name]}, for somebody who knows when it was published and all its "
-            "quasi-identifiers, and so its group, on average over all published records."
+            f"The risk is the {ADVERSARIES[name]}, for an adversary who knows when it was published and all "
+            "its quasi-identifiers, and so its group, on average over all published records."
         )
     return (
-        f"The risk is the {ADVERSARIES[name]}, for somebody {describe_knowledge(knowledge)}. "
+        f"The risk is the {ADVERSARIES[name]}, for an adversary {describe_knowledge(knowledge)}. "
         f"{knowledge.targets:,} such targets were drawn from the original, the same for all "
         "candidates. It is a measure of linkage, not of everything that a method promises: the page of each "
         "candidate says more."
