@@ -207,9 +207,8 @@ def test_what_there_was_no_time_to_try_is_said():
         progress=silent,
         seconds=0,
     )
-    assert str(error) == (
-        "nothing works; no other setting was found that could be kept (there was no time to try k, strict)"
-    )
+    assert str(error).startswith("nothing works; ")
+    assert "no time to try k, strict" in str(error)
 
 
 def test_nothing_to_relax_is_said_too():

@@ -131,9 +131,8 @@ def test_a_release_is_assembled_with_what_the_table_protects():
 def test_a_release_that_breaks_its_promise_is_named_in_plain_words():
     with pytest.raises(InternalError) as broken:
         assembled(KCPPrivacy(k=2, c=0.3, p=2))
-    assert str(broken.value) == (
-        "by hand made a release that breaks its promise: nothing known: Disease = HIV for 1 of 3 persons"
-    )
+    assert "by hand" in str(broken.value)
+    assert str(broken.value).endswith("nothing known: Disease = HIV for 1 of 3 persons")
 
 
 def test_an_honest_release_holds(folder):

@@ -220,9 +220,10 @@ class SinglingOut:
             return
         which = "the kept columns" if len(self.kept) > 1 else f"the kept column {self.kept[0]}"
         does = "single" if len(self.kept) > 1 else "singles"
+        whose = "their" if len(self.kept) > 1 else "its"
         line = (
             f"{which} alone {does} out {percent(self.share(self.by_kept))} of the persons "
-            f"({self.by_kept:,} of {self.persons:,}), their values in one event "
+            f"({self.by_kept:,} of {self.persons:,}), {whose} values in one event "
             f"{percent(self.share(self.by_kept_event))}"
         )
         if self.leading and len(self.kept) > 1:

@@ -1,4 +1,4 @@
-"""Mutual information privacy: a person's released sequence tells little about where patterns occurred."""
+"""Mutual information privacy: a person's released sequence reveals little about where patterns occurred."""
 
 from __future__ import annotations
 

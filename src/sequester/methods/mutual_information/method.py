@@ -1,4 +1,4 @@
-"""Top-Down and Bottom-Up: generalize each person's symbols until the sequence tells little about patterns.
+"""Top-Down and Bottom-Up: generalize each person's symbols until the sequence reveals little about patterns.
 
 Top-Down starts from the root and refines while the sequence stays private; Bottom-Up merges the patterns that
 are closest until it is.
@@ -34,7 +34,7 @@ NAMED_COSTS = ("information-loss", "linear", "exponential")
 
 @dataclass(frozen=True, kw_only=True)
 class MutualInformationMethod(SymbolMethod):
-    """A method that generalizes one person's symbols until the sequence tells little about patterns in it."""
+    """A method that generalizes one person's symbols until they reveal little about patterns in it."""
 
     no_series: ClassVar[str] = "it protects one log; top-down goes on with it by protect --follow"
     refused_roles: ClassVar[tuple[str, ...]] = ("keep",)
@@ -179,7 +179,7 @@ class MutualInformationMethod(SymbolMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class TopDown(MutualInformationMethod):
-    """Each person's sequence, generalized from the root downwards until more would tell too much.
+    """Each person's sequence, generalized from the root downwards until more would reveal too much.
 
     Examples
     --------
@@ -204,8 +204,8 @@ class TopDown(MutualInformationMethod):
         "Sanitization"
     )
     promise: ClassVar[str] = (
-        "Place by place, on average, a person's released sequence tells little about where secret patterns "
-        "occurred in it, in bits."
+        "On average over all places of a person's sequence, the released symbols reveal at most a given "
+        "share of the entropy, or number of bits, about which secret pattern stood there."
     )
     changes: ClassVar[str] = "Replaces symbols by coarser ones, for each person in their own way."
     use_when: ClassVar[str] = (
@@ -261,7 +261,7 @@ class TopDown(MutualInformationMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class BottomUp(MutualInformationMethod):
-    """Each person's sequence, generalized from the leaves upwards until it tells little enough.
+    """Each person's sequence, generalized from the leaves upwards until it reveals little enough.
 
     Examples
     --------
