@@ -238,6 +238,7 @@ def test_sequences_of_a_configuration_need_no_roles(tmp_path):
         "format": "csv",
         "rows": 3,
         "persons": None,
+        "partitioned_by": None,
         "lost": ["types are left out, everything is text: 'person' (Int64), 'order' (Int64)"],
     }
 

@@ -255,10 +255,22 @@ def test_a_file_that_is_not_parquet_is_refused(visits, name, contents, line):
         Config.load(visits / "release.toml").table()
 
 
+def test_the_one_column_that_is_named_like_persons_is_taken_and_named(visits):
+    made = partition(Source(path=visits / "visits.csv"), visits / "parts", 3)
+    assert made.partitioned_by == "PID"
+    files = [set(pl.read_parquet(path)["PID"]) for path in sorted((visits / "parts").iterdir())]
+    assert sum(map(len, files)) == len(set().union(*files)) > 1
+
+
 def test_wrong_uses_are_refused_and_write_nothing(visits):
     given = visits / "visits.csv"
     cases = [
-        (Source(path=given), 3, "--person is needed: the column of persons"),
+        (Source(path=visits / "nobody.csv"), 3, "--person is needed: the column of persons$"),
+        (
+            Source(path=visits / "two.csv"),
+            3,
+            "--person is needed: the column of persons, which could be 'patient' or 'user'",
+        ),
         (
             Source(path=given, roles=Roles(person="who")),
             3,
@@ -270,10 +282,12 @@ def test_wrong_uses_are_refused_and_write_nothing(visits):
         (source(visits / "empty.csv"), 3, "empty.csv: has no rows"),
     ]
     (visits / "empty.csv").write_text("PID,VID\n")
+    (visits / "nobody.csv").write_text("what,where\na,b\n")
+    (visits / "two.csv").write_text("patient,user\na,b\n")
     for asked, number, line in cases:
         with pytest.raises(InputError, match=line):
             partition(asked, visits / "parts", number)
-        assert sorted(path.name for path in visits.iterdir()) == ["empty.csv", "visits.csv"]
+        assert sorted(path.name for path in visits.iterdir()) == ["empty.csv", "nobody.csv", "two.csv", "visits.csv"]
 
 
 # A limit on the size of a file stops the writer in the middle, as a full disk does, and needs no rights.

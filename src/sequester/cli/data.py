@@ -376,7 +376,8 @@ def convert(
     for line in done.lost:
         terminal.warn(line)
     beside = [] if done.persons is None else [f"{done.persons}: the persons"]
-    terminal.answer(done.to_json(), [f"{out}: {done.rows:,} events", *beside], made=out)
+    by = "" if done.partitioned_by is None else f", each person (column '{done.partitioned_by}') in one file"
+    terminal.answer(done.to_json(), [f"{out}: {done.rows:,} events{by}", *beside], made=out)
 
 
 datasets_app = typer.Typer(cls=Group, help="Make invented data to try things on.", rich_markup_mode=None)

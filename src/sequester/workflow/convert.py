@@ -34,6 +34,7 @@ from sequester.release.files import MOST_PARTS
 from sequester.release.staging import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.build import with_implied_roles
 from sequester.workflow.config import Config
+from sequester.workflow.draft.columns import names_person
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -423,6 +424,8 @@ class Converted(Document):
     """Rows that were read: one per event."""
     persons: Path | None = None
     """The table of persons beside it, where the input is clinical data."""
+    partitioned_by: str | None = None
+    """The column of persons that says which file of a folder a row is in."""
     lost: tuple[str, ...]
     """What the new format cannot hold, or the old one had beside its events."""
 
@@ -518,8 +521,9 @@ def partition(
 ) -> Converted:
     """Read `source` piece by piece, and write it to the folder `out`, in up to `n_parts` Parquet files.
 
-    A keyed hash of the person, under a key that nobody keeps, says which file. Types stay as they are; CSV is
-    text. Rows of a person stay in their order. CSV in UTF-8, Parquet, PostgreSQL and DuckDB are streamed.
+    A keyed hash of the person, under a key that nobody keeps, says which file; where nobody names the column
+    of persons, the one that is named like it. Types stay as they are; CSV is text. Rows of a person stay in
+    their order. CSV in UTF-8, Parquet, PostgreSQL and DuckDB are streamed.
 
     Raises
     ------
@@ -543,7 +547,7 @@ def partition(
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.", suffix=".partial") as aside:
-            n_rows = _scatter(source, Path(aside), n_parts, progress)
+            person, n_rows = _scatter(source, Path(aside), n_parts, progress)
             made = Path(aside) / "parts"
             made.mkdir()
             for number in range(n_parts):
@@ -564,14 +568,18 @@ def partition(
             raise
         msg = f"cannot write {out}: {reason}"
         raise InputError(msg) from None
-    return Converted(path=out, format="parquet", rows=n_rows, lost=())
+    return Converted(path=out, format="parquet", rows=n_rows, partitioned_by=person, lost=())
 
 
-def _scatter(source: Source, folder: Path, n_parts: int, progress: Progress) -> int:
-    """Write the rows of each piece of the input into a file per part; return their number."""
-    key, n_rows = secrets.token_bytes(32), 0
+def _scatter(source: Source, folder: Path, n_parts: int, progress: Progress) -> tuple[str, int]:
+    """Write the rows of each piece of the input into a file per part.
+
+    Returns the column of persons, and the number of rows.
+    """
+    key, n_rows, person = secrets.token_bytes(32), 0, source.roles.person
     for number, (done, frame) in enumerate(_pieces(source)):
-        part_of = _parts(as_text(_persons(frame, source.roles.person)), n_parts, key)
+        person = _person_column(frame, person)
+        part_of = _parts(as_text(frame[person]), n_parts, key)
         for (part,), rows in (
             frame.with_columns(part_of)
             .partition_by(part_of.name, maintain_order=True, include_key=False, as_dict=True)
@@ -580,25 +588,30 @@ def _scatter(source: Source, folder: Path, n_parts: int, progress: Progress) -> 
             rows.write_ipc(folder / f"{part:05d}-{number:06d}.arrow", compression="lz4")
         n_rows += frame.height
         progress(0.7 * done, "reading")
-    if not n_rows:
+    if not n_rows or person is None:
         msg = f"{source.path}: has no rows"
         raise InputError(msg)
-    return n_rows
+    return person, n_rows
 
 
-def _persons(frame: pl.DataFrame, named: str | None) -> pl.Series:
-    """Return the column of persons; where it is not known, it has to be named."""
+def _person_column(frame: pl.DataFrame, named: str | None) -> str:
+    """Return the column of persons; refuse to guess where none, or more than one, is named like it."""
     if named in (ROW, ALL):
         msg = f"--partition needs persons with several rows, and person is {named}"
         raise InputError(msg)
     person = named or _first(("person", CASE), frame.columns)
     if person is None:
-        msg = "--person is needed: the column of persons"
-        raise InputError(msg)
+        sure = {column: names_person(column) for column in frame.columns}
+        likely = [column for column in frame.columns if sure[column] == max(2, *sure.values())]
+        if len(likely) != 1:
+            could_be = f", which could be {' or '.join(map(quoted, likely))}" if likely else ""
+            msg = f"--person is needed: the column of persons{could_be}"
+            raise InputError(msg)
+        (person,) = likely
     if person not in frame.columns:
         msg = f"--person is {quoted(person)}, and the table has no such column"
         raise InputError(msg)
-    return frame[person]
+    return person
 
 
 def _parts(persons: pl.Series, n_parts: int, key: bytes) -> pl.Series:
