@@ -157,7 +157,7 @@ def works(scale: float, folder: Path):
 
     That one returns what it found.
     """
-    many, some = int(140_000 * scale), int(60_000 * scale)
+    many, some = int(200_000 * scale), int(60_000 * scale)
     block = max(int(2_000 * scale), 100)
     yield (
         f"cblda, {many:,} patients in blocks of {block:,}",
@@ -167,7 +167,7 @@ def works(scale: float, folder: Path):
     def attacks():
         table = hospital(some)
         release = HALT(k=5, c=0.7, p=2).apply(table, seed=SEED, evaluate=False)
-        asked = {"original": table, "model": release.model, "thorough": True, "targets": 700}
+        asked = {"original": table, "model": release.model, "thorough": True, "targets": 1_000}
         return lambda engine: repr(attack_tables(release.table, **asked, engine=engine))
 
     yield f"all attacks, {some:,} patients", attacks
@@ -175,7 +175,7 @@ def works(scale: float, folder: Path):
     fewer = int(40_000 * scale)
     yield f"search of halt, p = 4, {fewer:,} patients", lambda: searched(hospital(fewer), 4)
 
-    searching, few = HALT(k=5, c=0.7, p=4, suppression="global"), int(4_000 * scale)
+    searching, few = HALT(k=5, c=0.7, p=4, suppression="global"), int(6_000 * scale)
     yield (
         f"halt, global suppression, p = 4, {few:,} persons of 40 stays",
         lambda: released(searching, long_histories(few)),
