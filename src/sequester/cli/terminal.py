@@ -139,7 +139,7 @@ class Terminal:
 
     @contextmanager
     def resumable(self, place: Path | None, line: str, *, made: str | None = None) -> Iterator[None]:
-        """Say how an interrupted run can be resumed, where `place` exists by then.
+        """Print how an interrupted run can be resumed, where `place` exists by then.
 
         `made` is what is whole and in its place although there is no answer.
         """

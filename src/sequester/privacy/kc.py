@@ -142,9 +142,9 @@ class KCPrivacy(KCModel):
         released
             The released table or sequences.
         original
-            What they were made from.
+            Not looked at.
         engine
-            Where to count; threads of this process by default.
+            Not used: everything is counted in one pass.
 
         Returns
         -------

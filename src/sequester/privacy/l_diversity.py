@@ -287,9 +287,9 @@ class LEligibility(RecordPromise):
         released
             The released table or sequences.
         original
-            What they were made from.
+            Not looked at.
         engine
-            Where to count; threads of this process by default.
+            Not used: everything is counted in one pass.
 
         Returns
         -------
@@ -359,9 +359,9 @@ class LDiversity(RecordPromise):
         released
             The released table or sequences.
         original
-            What they were made from.
+            Not looked at.
         engine
-            Where to count; threads of this process by default.
+            Not used: everything is counted in one pass.
 
         Returns
         -------

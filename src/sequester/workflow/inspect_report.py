@@ -323,7 +323,7 @@ def _risk_sections(inspection: Inspection) -> Iterator[Section]:
     ]
     if worst:
         yield Section(
-            title="Smallest combinations of items that fit the fewest persons",
+            title="Smallest combinations of items that match the fewest persons",
             header=("items", "kind", "persons"),
             rows=tuple(
                 (knowledge(pattern, each.kind), each.kind, f"{pattern.persons:,}") for each, pattern in worst
